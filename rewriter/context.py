@@ -1,4 +1,4 @@
-"""All a rewrite may know: the catalog, what each journal holds, and the session's choices.
+"""What a rewrite may know: the catalog, the journals' tiers, and the session's settings.
 
 A frozen value; with the same context the same AST gives the same plan.
 """

@@ -1,4 +1,4 @@
-"""Statements so plain that a row in memory is all they need: its columns, or constants for some.
+"""Plans for statements on one cached row: its columns, or constants for some.
 
     SELECT a, b FROM t WHERE k = ?     UPDATE t SET a = ? WHERE k = ?     DELETE FROM t WHERE k = ?
     INSERT INTO t (k, a) VALUES (?, ?)

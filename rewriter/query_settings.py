@@ -1,4 +1,4 @@
-"""Settings that change what a query means, said in the query itself before any rule reads it. Pure.
+"""Writes settings that change a query's meaning into the query. Pure.
 
 They are DuckDB's, and so are their meanings: an ORDER BY that says less than it could, one that
 names nothing, a subquery that returns more rows than fit, and a division of whole numbers.

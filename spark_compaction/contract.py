@@ -1,4 +1,4 @@
-"""What every job is, as values and one protocol: plan, stage, verify, swap, retire, report.
+"""The contract of every job: plan, stage, verify, swap, retire, report.
 
     plan     what would be read, written and left alone, and why     (a dry run ends here)
     stage    new segments are written, listed nowhere

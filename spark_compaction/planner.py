@@ -1,4 +1,4 @@
-"""What compaction is worth doing, and in which units: pure, from manifests and key bounds.
+"""Decides which compaction pays, and in which units, from manifests and key bounds. Pure.
 
 Read amplification is estimated, not measured: what a scan of the current view costs against a plain
 scan of its rows. The weights are those of the design's measurements: every changed row costs about

@@ -1,4 +1,4 @@
-"""Who else says that somebody is who they claim to be: an LDAP server, or an issuer of tokens.
+"""Asks an LDAP server or an issuer of tokens whether a client is who it claims to be.
 
 They say who; what that role may do is said here. A role with a password of its own is not asked
 about elsewhere. Their packages are loaded where an option names them.

@@ -1,4 +1,4 @@
-"""Logins by an LDAP server: whoever can bind under their own name there is who they say.
+"""Logs users in by an LDAP server: a bind under the user's own name proves who it is.
 
 The way to the server is TLS, from the start or by StartTLS, and its certificate is verified.
 """

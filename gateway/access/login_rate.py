@@ -52,7 +52,7 @@ class LoginRate:
             wait_s = _WINDOW_S - (now - times[0])
         raise PalimpsestError(
             Code.LOGIN_RATE,
-            f"{whose} has logged in {self._most} times within a minute, which is all it may",
+            f"{whose} has logged in {self._most} times within a minute, which is the limit",
             advice=f"try again in {math.ceil(wait_s)} seconds, keep connections open in a pool,"
             " or raise max_login_rate of the server",
         )

@@ -1,4 +1,4 @@
-"""Who logs in: what a password is checked against, and how long somebody waits who guesses.
+"""Checks passwords of roles at login, and delays clients that guess.
 
 Whoever is unknown is asked for a password like everybody, against a verifier that no password has,
 so that an answer does not say which users there are.
@@ -207,7 +207,7 @@ def passwords_need_tls() -> PalimpsestError:
     """The error for a password that would come in the clear."""
     return PalimpsestError(
         Code.LOGIN,
-        "passwords are taken under TLS only",
+        "the server takes passwords under TLS only",
         advice="connect with TLS; the server needs --tls-cert for it",
     )
 

@@ -1,4 +1,4 @@
-"""Who makes an object owns it: what the changes of a statement mean for access. Pure."""
+"""Gives a new object to the role that makes it: access changes of a statement. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that set passwords: what goes on has the verifier in the password's place."""
+"""Replaces the password in a statement by its verifier before anything else sees it."""
 
 from __future__ import annotations
 

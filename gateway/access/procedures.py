@@ -1,4 +1,4 @@
-"""What CALL, ERASE and the files of COPY take of a role."""
+"""Which privileges a role needs for CALL, ERASE and the files of COPY."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proxy's session that runs as one of the proxy's users, from its first statement to its last.
+"""Lets a proxy's session run as one of the proxy's users, from its first statement on.
 
 A server of reports logs in once for all of its users, and says at each connection for whom it asks.
 The session has that user's rights alone, and cannot go back to the proxy's own. Whom a proxy may

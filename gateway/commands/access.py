@@ -1,4 +1,4 @@
-"""``palimpsest access``: write all that tables hold about a person as an encrypted package."""
+"""``palimpsest access``: write what tables hold about a person as an encrypted package."""
 
 from __future__ import annotations
 

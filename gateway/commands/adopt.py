@@ -15,7 +15,9 @@ from journal.model.places import local_folder
 
 @click.command("adopt")
 @click.argument("table")
-@click.option("--key", metavar="COLUMNS", help="Its key, if the database declares none: a,b")
+@click.option(
+    "--key", metavar="COLUMNS", help="The key columns of TABLE, if the database declares none: a,b"
+)
 @click.option(
     "--from",
     "source",
@@ -46,7 +48,7 @@ from journal.model.places import local_folder
 @click.option(
     "--replace-view",
     is_flag=True,
-    help="Let a view called TABLE give way to that of a classic journal; eject brings it back.",
+    help="Replace a view called TABLE by that of a classic journal; eject brings it back.",
 )
 @click.option("--dry-run", is_flag=True, help="Report what the command would do, and do nothing.")
 @JSON_OPTION

@@ -130,7 +130,7 @@ ENGINE_OPTION = click.option(
     "--engine",
     type=click.Choice(["auto", "spark", "local"]),
     help="Where files are rewritten: on Spark; local, in this process, without Java; auto, where"
-    " it is done sooner. Default: as SET job_engine says, else auto.",
+    " it takes less time. Default: as SET job_engine says, else auto.",
 )
 MASTER_OPTION = click.option(
     "--master", metavar="MASTER", help="Spark master. Default: as SET spark_master says, local[*]."
@@ -149,7 +149,7 @@ EARLIER_OPTION = click.option(
     help="The earlier point: '2024-05-01 12:00', a version, or now() - INTERVAL 1 DAY.",
 )
 LATER_OPTION = click.option(
-    "--to", "until", metavar="TIME|VERSION", help="The later point, given alike; default: now."
+    "--to", "until", metavar="TIME|VERSION", help="The later point, in the same form; default: now."
 )
 _OPTIONS = (
     WAREHOUSE_OPTION,

@@ -1,4 +1,4 @@
-"""Which store the commands for entities and instances go to: the one that is named for control.
+"""Finds the control store that commands for entities and instances use.
 
 -w on the command line > PALIMPSEST_CONTROL_STORE > [control] store of the file that
 PALIMPSEST_CONFIG names > PALIMPSEST_WAREHOUSE > ./warehouse

@@ -40,7 +40,7 @@ _TABLE_ROWS, _PAGE_ROWS = 50, 1000
     "page",
     type=click.File("w", encoding="utf-8", lazy=True, atomic=True),
     metavar="FILE",
-    help="Write a page for a browser, which needs nothing besides itself.",
+    help="Write one self-contained page for a browser.",
 )
 @JSON_OPTION
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")

@@ -1,4 +1,4 @@
-"""The difference of a table's two states, read row by row, and counted on the way."""
+"""Reads the difference of two states of a table row by row, and counts it."""
 
 from __future__ import annotations
 

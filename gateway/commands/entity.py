@@ -53,8 +53,8 @@ _FILES = click.argument(
 def command() -> None:
     """Declare profiles, datasets and processes, with what they depend on.
 
-    A file of YAML has a document for each. They are kept in the records of the warehouse, each
-    version of them. A process runs once it is scheduled, while `palimpsest scheduler` does.
+    A file of YAML has a document for each. The warehouse keeps every version. A scheduled process
+    runs while `palimpsest scheduler` or a server with --scheduler runs.
 
     \b
     Examples:
@@ -86,7 +86,7 @@ def validate(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
 @JSON_OPTION
 @control_options
 def submit(files: tuple[Path, ...], schedule: bool, as_json: bool, access: Access) -> None:
-    """Put the entities of FILES on record; submitting one again changes nothing.
+    """Record the entities of FILES; a repeat changes nothing.
 
     Each has its own result. If some fail, the exit code is 1, and a repeat changes only these.
     With --schedule all of them are submitted and scheduled, or none.
@@ -154,9 +154,9 @@ def _scheduling(name: str, operation: ScheduleChange, summary: str) -> click.Com
 
 
 _SCHEDULE = """\
-Let the entities of this KIND and these NAMES have instances; a repeat changes nothing.
+Schedule the entities of this KIND and these NAMES; a repeat changes nothing.
 
-A process whose start has passed has an instance for each nominal time since, unless its catch_up
+A process whose start has passed gets an instance for each nominal time since, unless its catch_up
 says LAST or NONE. `palimpsest scheduler` runs them."""
 for _name, _operation, _summary in (
     (
@@ -167,12 +167,12 @@ for _name, _operation, _summary in (
     (
         "suspend",
         suspend_entities,
-        "Let scheduled entities pause: no new instance begins, and those that run are suspended.",
+        "Suspend scheduled entities, and their instances that have not ended.",
     ),
     (
         "resume",
         resume_entities,
-        "Let suspended entities go on; catch_up says which instances they missed.",
+        "Resume suspended entities; catch_up says which missed instances they get.",
     ),
     (
         "touch",
@@ -240,7 +240,7 @@ def list_command(kind: str | None, as_json: bool, access: Access) -> None:
 @JSON_OPTION
 @control_options
 def definition(kind: str, name: str, as_json: bool, access: Access) -> None:
-    """Write the definition that counts, as YAML that can be submitted again, or as JSON.
+    """Write the current definition, as YAML that you can submit again, or as JSON.
 
     \b
     Examples:

@@ -37,7 +37,7 @@ def command() -> None:
 
     A table takes part when a property says what identifies a person in it:
     ALTER TABLE hr.people SET TBLPROPERTIES ('erasure' = 'email LOWER'). From the moment that you
-    submit a request nobody sees the rows, at no point in time; `erase run` removes them.
+    submit a request no query returns the rows, at any point in time; `erase run` removes them.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ from journal.files.object_storage import local_file_for
     type=click.Choice([*WRITERS.values(), "parquet"]),
     help="Form of the file; default: what its name ends in.",
 )
-@click.option("--key", metavar="COL,..", help="Database, --load merge: by which rows meet.")
+@click.option("--key", metavar="COL,..", help="Database, --load merge: the key columns.")
 @writing_options
 @JSON_OPTION
 @access_options

@@ -67,7 +67,10 @@ from rewriter.writing.copy_options import RejectOptions
     " which `palimpsest rejects` lists.",
 )
 @click.option(
-    "--reject-limit", type=click.IntRange(1), metavar="N", help="With --rejects: at most so many."
+    "--reject-limit",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --rejects: the most rows to leave out.",
 )
 @reading_options
 @JSON_OPTION

@@ -50,22 +50,21 @@ def _filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Filter, order and page of a listing."""
     options = (
         click.option(
-            "--state",
-            "states",
-            multiple=True,
+            "--state", "states", multiple=True, help="Only in this state; may be repeated.",
             type=click.Choice([s.value for s in InstanceState], case_sensitive=False),
-            help="Only in this state; may be repeated.",
         ),
         click.option("--start", type=MomentParam(), metavar="TIME", help="From this time on."),
         click.option("--end", type=MomentParam(), metavar="TIME", help="Up to this time."),
         click.option("--life-cycle", metavar="WORD", help="Only of this life cycle: EXECUTION."),
-        click.option("--order-by", type=click.Choice(ORDERS), default="nominal", show_default=True),
+        click.option("--order-by", type=click.Choice(ORDERS), default="nominal", show_default=True,
+                     help="The column to sort by."),
         click.option("--descending", is_flag=True, help="The last first."),
-        click.option("--offset", type=click.IntRange(0), default=0, help="Leave out so many."),
-        click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True),
+        click.option("--offset", type=click.IntRange(0), default=0, help="How many to skip."),
+        click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True,
+                     help="How many to list."),
         JSON_OPTION,
         control_options,
-    )
+    )  # fmt: skip
     for option in reversed(options):
         function = option(function)
     return function
@@ -77,7 +76,8 @@ def command() -> None:
 
     An instance is one run of a process for one moment of its schedule, its nominal time.
     `palimpsest scheduler` runs those of scheduled processes. Times are UTC unless they have an
-    offset. What makes no sense in a state changes nothing.
+    offset. A command that does not fit the state of an
+    instance changes nothing.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def command() -> None:
 def status(
     process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
 ) -> None:
-    """Show where instances of PROCESS stand, and what they wait for, also before they are made.
+    """Show the states of instances of PROCESS, and what they wait for, also before they exist.
 
     \b
     Examples:
@@ -139,7 +139,7 @@ def running(process: str | None, as_json: bool, access: Access, **wanted: Any) -
 @_PROCESS
 @_filter_options
 def list_command(process: str, as_json: bool, access: Access, **wanted: Any) -> None:
-    """List the instances of PROCESS that there are.
+    """List the existing instances of PROCESS.
 
     \b
     Examples:
@@ -220,7 +220,9 @@ def logs(process: str, start: datetime, attempt: int | None, as_json: bool, acce
 
 @command.command("rerun")
 @_span_options
-@click.option("--force", is_flag=True, help="Do again also what had succeeded of a job.")
+@click.option(
+    "--force", is_flag=True, help="Run a job again on all tables, not only on those that failed."
+)
 def rerun(
     process: str,
     start: datetime,
@@ -229,7 +231,7 @@ def rerun(
     as_json: bool,
     access: Access,
 ) -> None:
-    """Have instances of PROCESS run again that have ended; they wait for their inputs first.
+    """Rerun instances of PROCESS that have ended; they wait for their inputs first.
 
     \b
     Examples:
@@ -254,14 +256,14 @@ def _changing(event: InstanceEvent, summary: str) -> click.Command:
     return change
 
 
-_STOPPED = "that have not ended; what runs is stopped, and commits nothing."
+_STOPPED = "that have not ended; running ones stop, and commit nothing."
 for _event, _summary in (
     (InstanceEvent.SUSPEND, f"Suspend instances of PROCESS {_STOPPED}"),
     (
         InstanceEvent.RESUME,
-        "Let suspended instances of PROCESS go on; they begin with waiting for their inputs.",
+        "Resume suspended instances of PROCESS; they wait for their inputs first.",
     ),
-    (InstanceEvent.KILL, f"End instances of PROCESS {_STOPPED}"),
+    (InstanceEvent.KILL, f"Kill instances of PROCESS {_STOPPED}"),
 ):
     command.add_command(_changing(_event, _summary))
 

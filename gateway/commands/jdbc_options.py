@@ -41,12 +41,15 @@ class JdbcOptions:
 
 
 _LOGIN = (
-    click.option("--login", "jdbc_user", metavar="NAME", help="Database: who logs in."),
+    click.option("--login", "jdbc_user", metavar="NAME", help="Database: the user."),
     click.option(
         "--password-env", metavar="VARIABLE", help="Database: the variable with the password."
     ),
     click.option(
-        "--password-file", type=click.Path(), metavar="FILE", help="Database: a file with it."
+        "--password-file",
+        type=click.Path(),
+        metavar="FILE",
+        help="Database: the file with the password.",
     ),
     click.option("--master", metavar="MASTER", help="Database: the Spark master that moves rows."),
 )
@@ -57,8 +60,12 @@ def reading_options(function: F) -> F:
     return _with_options(
         function,
         (
-            click.option("--from", "jdbc_table", metavar="TABLE", help="Database: this table."),
-            click.option("--query", "jdbc_query", metavar="SQL", help="Database: or this query."),
+            click.option(
+                "--from", "jdbc_table", metavar="TABLE", help="Database: the table to read."
+            ),
+            click.option(
+                "--query", "jdbc_query", metavar="SQL", help="Database: the query to read."
+            ),
             click.option(
                 "--columns", metavar="COL,..", help="Database: only these columns."
             ),
@@ -70,7 +77,7 @@ def reading_options(function: F) -> F:
             click.option(
                 "--load",
                 type=click.Choice(["append", "merge"]),
-                help="Database: merge has rows replace those of the same key; default: append.",
+                help="Database: merge replaces rows of the same key; default: append.",
             ),
             *_LOGIN,
         ),
@@ -82,7 +89,9 @@ def writing_options(function: F) -> F:
     return _with_options(
         function,
         (
-            click.option("--to", "jdbc_table", metavar="TABLE", help="Database: into this table."),
+            click.option(
+                "--to", "jdbc_table", metavar="TABLE", help="Database: the table to write."
+            ),
             click.option(
                 "--incremental",
                 metavar="COLUMN",
@@ -91,7 +100,7 @@ def writing_options(function: F) -> F:
             click.option(
                 "--load",
                 type=click.Choice(["replace", "append", "merge"]),
-                help="Database: what becomes of the rows that are there; default: replace.",
+                help="Database: replace the rows in the table, append, or merge; default: replace.",
             ),
             *_LOGIN,
         ),

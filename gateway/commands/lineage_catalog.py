@@ -50,8 +50,12 @@ _LEVELS = click.IntRange(0, LEVELS_MAX)
 
 @click.command("show")
 @click.argument("name", metavar="TABLE[.COLUMN]")
-@click.option("--up", type=_LEVELS, default=1, show_default=True, help="Levels of what it is from.")
-@click.option("--down", type=_LEVELS, default=1, show_default=True, help="Levels of what is of it.")
+@click.option(
+    "--up", type=_LEVELS, default=1, show_default=True, help="How many levels of sources."
+)
+@click.option(
+    "--down", type=_LEVELS, default=1, show_default=True, help="How many levels of targets."
+)
 @click.option("--dot", "form", flag_value="dot", help="Write a graph that Graphviz draws.")
 @click.option("--svg", "form", flag_value="svg", help="Draw a graph that a browser shows.")
 @click.option("--graphml", "form", flag_value="graphml", help="Write a graph as GraphML.")
@@ -103,7 +107,8 @@ def show(name: str, up: int, down: int, form: str | None, as_json: bool, access:
 def impact(name: str, exit_code: bool, as_json: bool, access: Access) -> None:
     """Show all tables, views and files that come from a table or column, however far.
 
-    Values go where it says yes under direct; elsewhere it only decides, as a condition does.
+    The column direct says yes where values flow, and no where a column only decides, as a condition
+    does.
 
     \b
     Examples:

@@ -35,9 +35,9 @@ def import_command(
 ) -> None:
     """Record the lineage of EVENTS, a file of run events of OpenLineage in JSON.
 
-    The file has one event a line, or a list of events: what Spark's listener writes, for one. Runs
-    that have begun or failed do not count. Datasets of other namespaces are recorded as files. What
-    is known already is not recorded again, so a file may be imported twice.
+    The file has one event a line, or a list of events: what Spark's listener writes, for one. The
+    command skips runs that have begun or failed, and records datasets of other namespaces as files.
+    It records nothing twice, so you may import a file again.
 
     \b
     Examples:

@@ -15,9 +15,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _OPTIONS: tuple[tuple[str, str, Any, Any, str, str], ...] = (
     ("jwt-keys", "keys", str, None, "FILE|URL",
      "Public keys of the issuer of tokens: JWKS or PEM, or an https URL of JWKS."),
-    ("jwt-issuer", "issuer", str, None, "TEXT", "Whose tokens are taken."),
-    ("jwt-audience", "audience", str, None, "TEXT", "For whom they must be."),
-    ("jwt-claim", "claim", str, "sub", "NAME", "What in a token is the user's name."),
+    ("jwt-issuer", "issuer", str, None, "TEXT", "The issuer of tokens."),
+    ("jwt-audience", "audience", str, None, "TEXT", "The audience that tokens must name."),
+    ("jwt-claim", "claim", str, "sub", "NAME", "The claim of a token that has the user's name."),
     ("ldap-url", "ldap", str, None, "URL",
      "An LDAP server that users bind to, by ldaps:// or with StartTLS."),
     ("ldap-dn", "dn", str, None, "DN", "The name they bind under, with {user} in it."),

@@ -1,4 +1,4 @@
-"""Moments on command lines, as they are written; nothing is asked of a clock."""
+"""Reads points in time from the command line; asks no clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MomentParam(click.ParamType[datetime]):
         try:
             found = datetime.fromisoformat(value)
         except ValueError:
-            self.fail(f"{value!r} is no moment; write 2013-01-31T06:00Z", param, ctx)
+            self.fail(f"{value!r} is not a point in time; write 2013-01-31T06:00Z", param, ctx)
         try:
             return in_utc(found)
         except ValueError as error:

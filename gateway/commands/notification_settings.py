@@ -26,14 +26,14 @@ def notification_options(command: Command) -> Command:
         default=10.0,
         show_default=True,
         metavar="SECONDS",
-        help="How long an event waits for others, to go out with them in one message.",
+        help="How long to collect events for one message.",
     )(command)
     command = click.option(
         "--notifications-events",
         default=DEFAULT,
         show_default=True,
         metavar="NAMES",
-        help="Which events are told, by names with * and :FAILED or :SUCCEEDED behind.",
+        help="Which events to send: names with *, and :FAILED or :SUCCEEDED after them.",
     )(command)
     return click.option(
         "--notifications-urls",

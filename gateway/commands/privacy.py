@@ -52,8 +52,8 @@ def command() -> None:
     """Take requests of people, follow them, and execute them in batches.
 
     A request is verified and approved where the policy asks for that, waits in a queue, shares a
-    scan with others, and is COMPLETED when nothing is left to do. Whom it names is encrypted until
-    then, and destroyed after it.
+    scan with others, and is COMPLETED when nothing is left to do. The desk encrypts its
+    identifiers until then, and destroys them afterwards.
 
     \b
     Examples:
@@ -66,20 +66,26 @@ def command() -> None:
 
 
 @command.command("submit")
-@click.option("--action", type=click.Choice(_ACTIONS), required=True, help="What is asked for.")
+@click.option(
+    "--action", type=click.Choice(_ACTIONS), required=True, help="What the request asks for."
+)
 @click.option("--subject", "subjects", multiple=True, metavar="TYPE=VALUE",
-              help="Whom it is about; several name one person.")  # fmt: skip
+              help="A person; repeat it for further identifiers of this person.")  # fmt: skip
 @click.option("--composite", "composites", multiple=True, metavar="TYPE=VALUE&TYPE=VALUE",
               help="Rows that have all of these values.")  # fmt: skip
 @click.option("--csv", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Many: a line for each person, a header that names the types.")  # fmt: skip
 @click.option("--query", metavar="SQL",
               help="Many out of a table: a row for each person; columns are types.")  # fmt: skip
-@click.option("--regulation", default="GDPR", show_default=True, help="Whose deadline counts.")
-@click.option("--external-id", metavar="ID", help="What others call the request.")
+@click.option(
+    "--regulation", default="GDPR", show_default=True, help="The regulation whose deadline counts."
+)
+@click.option("--external-id", metavar="ID", help="The id of the request in another system.")
 @click.option("--idempotency-key", metavar="KEY",
               help="The same key again gives the same requests, and makes none.")  # fmt: skip
-@click.option("--received", "received", metavar="TIME", help="When they asked; default: now.")
+@click.option(
+    "--received", "received", metavar="TIME", help="When the request came in; default: now."
+)
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only in this table.")
 @click.option("--store", "stores", multiple=True, metavar="PROFILE",
               help="In the store of this profile; '.' is this store, '*' all.")  # fmt: skip
@@ -148,7 +154,9 @@ def _moment(text: str | None) -> datetime | None:
     try:
         return in_utc(datetime.fromisoformat(text))
     except ValueError as error:
-        raise click.UsageError(f"--received {text} is no time: write 2026-11-26T12:00Z") from error
+        raise click.UsageError(
+            f"--received {text} is not a point in time: write 2026-11-26T12:00Z"
+        ) from error
 
 
 def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[..., None]:
@@ -180,13 +188,13 @@ def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[.
 
 
 for _name, _summary, _needs in (
-    ("verify", "Note that whoever asks is who they say.", False),
-    ("approve", "Let requests be executed that wait for approval.", False),
-    ("deny", "Refuse requests, for a reason.", True),
-    ("hold", "Keep requests from being executed.", False),
-    ("release", "Let requests that were held go on.", False),
-    ("cancel", "Take requests back that nobody executes yet.", False),
-    ("lift", "Show the rows again that restrictions hide.", False),
+    ("verify", "Confirm the identity of requesters.", False),
+    ("approve", "Approve requests.", False),
+    ("deny", "Deny requests, with a reason.", True),
+    ("hold", "Hold requests: no batch executes them.", False),
+    ("release", "Release requests that were held.", False),
+    ("cancel", "Cancel requests that no batch executes yet.", False),
+    ("lift", "Lift restrictions: queries return the rows again.", False),
 ):
     command.add_command(_deciding(_name, _summary, _needs))  # type: ignore[arg-type]
 
@@ -194,18 +202,20 @@ for _name, _summary, _needs in (
 @command.command("extend")
 @_NAMES
 @click.option("--by", "by", required=True, metavar="DURATION", help="How much longer: '2 months'.")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; their people are told.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; the requester is told.")
 @JSON_OPTION
 @upkeep_options
 def extend(names: tuple[str, ...], by: str, reason: str, as_json: bool, access: Access) -> None:
-    """Give requests more time, once."""
+    """Extend the deadline of requests, once."""
     found = perform(access, "privacy", as_json, decisions.extend, names, by, reason)
     write_requests(found, as_json=as_json)
 
 
 @command.command("run")
 @click.argument("names", nargs=-1, metavar="[REQUESTS]...")
-@click.option("--dry-run", is_flag=True, help="Only say what would be done, and what it takes.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only show the batches, and their bytes, seconds and price."
+)
 @click.option("--due", "only_due", is_flag=True,
               help="Form new batches only where they are full, old, or due soon.")  # fmt: skip
 @ENGINE_OPTION
@@ -221,7 +231,7 @@ def run(
     as_json: bool,
     access: Access,
 ) -> None:
-    """Execute what waits, in batches that share a scan, and go on with what was left.
+    """Execute queued requests in batches that share a scan, and continue earlier batches.
 
     The exit code is 1 if a batch failed or waits, and 5 if all are done and one is PARTIAL.
 
@@ -391,7 +401,7 @@ def _text_of(file: str) -> str:
 @JSON_OPTION
 @upkeep_options
 def policy(settings: tuple[str, ...], source: str | None, as_json: bool, access: Access) -> None:
-    """Show what the desk goes by, or change it: deadlines, gates, batches, prices, actions.
+    """Show or change the policy of the desk: deadlines, approvals, batches, prices, actions.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""People out of a table: the rows of a query as the lines of a CSV file of identifiers.
+"""Turns the rows of a query into lines of a CSV file that names people.
 
 The names of its columns are the types, as in the header of such a file; NULL names nobody.
 """

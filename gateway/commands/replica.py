@@ -27,7 +27,7 @@ from gateway.procedures.replicas import ReplicaChange
 
 @click.group("replica")
 def command() -> None:
-    """See how far replicas are, promote one when its source is lost, and go back.
+    """List replicas, promote one when its source is lost, and demote it again.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def list_command(as_json: bool, access: Access) -> None:
 @JSON_OPTION
 @upkeep_options
 def promote(table: str, as_json: bool, access: Access) -> None:
-    """Let the replica TABLE take writes here; it follows its source no more.
+    """Let the replica TABLE take writes here; it no longer follows its source.
 
     \b
     Examples:
@@ -95,7 +95,7 @@ def promote(table: str, as_json: bool, access: Access) -> None:
 @JSON_OPTION
 @upkeep_options
 def demote(table: str, place: str | None, as_json: bool, access: Access) -> None:
-    """Let TABLE follow the other side of its replication; refused where it has rows of its own.
+    """Let TABLE follow the other side of its replication, unless that lacks rows of it.
 
     \b
     Examples:
@@ -111,7 +111,7 @@ def demote(table: str, place: str | None, as_json: bool, access: Access) -> None
 @JSON_OPTION
 @upkeep_options
 def forget(table: str, place: str, as_json: bool, access: Access) -> None:
-    """Forget the replica of TABLE in PLACE, which you have removed: erasures wait for it no more.
+    """Forget the replica of TABLE in PLACE, which you have removed: erasures no longer wait for it.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``palimpsest safe-mode``: let nothing new be ordered for a while, as an administrator."""
+"""``palimpsest safe-mode``: begin and end safe mode, in which the store takes no new orders."""
 
 from __future__ import annotations
 

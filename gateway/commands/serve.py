@@ -159,7 +159,7 @@ class ServerPorts:
 @click.option(
     "--log-level",
     type=click.Choice(LEVELS),
-    help="The least level of the log's lines. Default: info.",
+    help="Log lines of this level and above. Default: info.",
 )
 @click.option(
     "--log-format",

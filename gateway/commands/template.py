@@ -34,7 +34,7 @@ _VALUES = click.option(
 
 @click.group("template")
 def command() -> None:
-    """Make entities of templates with parameters.
+    """Make entities from templates with parameters.
 
     Templates come with Palimpsest, or stand in files of your own; `describe` shows how one is
     written. What a template makes are entities like any other, to be updated or deleted as such.
@@ -93,7 +93,7 @@ def describe(name: str, as_json: bool) -> None:
 @JSON_OPTION
 @control_options
 def validate(name: str, given: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """Check what a TEMPLATE makes of parameters against schema and warehouse; change nothing.
+    """Check the entities that a TEMPLATE makes against schema and warehouse; change nothing.
 
     \b
     Examples:
@@ -111,9 +111,10 @@ def validate(name: str, given: tuple[str, ...], as_json: bool, access: Access) -
 @JSON_OPTION
 @control_options
 def make(name: str, given: tuple[str, ...], prints: bool, as_json: bool, access: Access) -> None:
-    """Put the entities that a TEMPLATE makes of parameters on record, all or none.
+    """Record the entities that a TEMPLATE makes from parameters: all or none.
 
-    What has instances is scheduled. Doing it again with the same parameters changes nothing.
+    The command schedules entities that have instances. A repeat with the same parameters changes
+    nothing.
 
     \b
     Examples:

@@ -92,7 +92,8 @@ class Connection:
         if isinstance(found, RemoteSession):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                f"another process has the warehouse {found.place} open, and this needs it here",
+                f"another process has the warehouse {found.place} open; this call works in that"
+                " process only",
                 advice="do it in that process, or end that process first",
             )
         return cast("Session", found)

@@ -1,4 +1,4 @@
-"""The flights as declared: a process scheduled through 2013, late data, a replica, two hands.
+"""The demonstration's processes: scheduled through 2013, late data, a replica, an approval.
 
 flights.yaml -> submitted, scheduled -> a clock goes through the year, a week a look
 a late day changes one week -> that week runs again, and no other

@@ -1,1 +1,1 @@
-"""Governance as declared: what runs when over which data, and in which state it is."""
+"""Governance: declared entities, their schedules and instances, events and safe mode."""

@@ -1,4 +1,4 @@
-"""What of a session governance needs: who acts, with which rights, on which store."""
+"""What governance needs of a session: who acts, with which rights, on which store."""
 
 from __future__ import annotations
 

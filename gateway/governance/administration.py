@@ -1,4 +1,4 @@
-"""Who administers a store: whoever runs it, and roles with ADMIN. Decides; writes nothing."""
+"""Decides who administers a store: whoever runs it, and roles with ADMIN. Writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nominal times of a process become instances, after which pause. Pure.
+"""Chooses the nominal times in the past for which a process gets instances. Pure.
 
     catch_up   scheduled later than it starts    passed in a pause, or while no scheduler ran
     ALL        every one from the start on       every one

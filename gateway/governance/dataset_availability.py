@@ -1,4 +1,4 @@
-"""Whether the data of an instance of a dataset is there: by a flag, a row, its producer, a commit.
+"""Decides whether the data of a dataset's instance is there: flag, rows, producer, commit.
 
     FLAG      the file of ``flag`` exists
     ROWS      the table has a row for which ``where`` is true

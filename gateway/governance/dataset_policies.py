@@ -1,4 +1,4 @@
-"""What a dataset states of its tables' policies: a scope in the catalog, and no second truth.
+"""Turns the policies that a dataset states into a scope of the catalog.
 
     dataset flights: policies  --submit, update-->  ScopedPolicy(DATASET, flights, pattern)
                                --delete-->          the scope states nothing

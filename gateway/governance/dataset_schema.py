@@ -1,4 +1,4 @@
-"""The fields of a dataset that say which tables it is made of, and what it states of them. Pure."""
+"""Checks the fields of a dataset: its tables and the policies that it states. Pure."""
 
 from __future__ import annotations
 
@@ -55,15 +55,19 @@ def check_dataset(fields: dict[str, Any], of_instances: AbstractSet[str]) -> Non
                 raise FieldError((), f"lacks the field {field}", f"write {field}: ..")
         if "profile" in fields and "policies" in fields:
             raise FieldError(
-                ("policies",), "are of another store", "declare the dataset in that store"
+                ("policies",),
+                "belong to another store, that of the profile",
+                "declare the dataset in that store",
             )
     else:
         for field in sorted(fields.keys() & (of_instances | _OF_DATA)):
             raise FieldError(
-                (field,), "is of instances, which several tables have none of",
+                (field,), "is for instances, and a dataset of several tables has none",
                 "leave it out, or declare a dataset for each table",
             )  # fmt: skip
         if not fields["tables"] or not fields.get("policies"):
-            raise FieldError((), "states no policies of tables", "give tables and policies")
+            raise FieldError(
+                (), "lacks patterns of tables, or policies", "give tables and policies"
+            )
     if "late_arrival" in fields and "LATE_ARRIVAL" in fields.get("policies", {}):
         raise FieldError(("late_arrival",), "stands under policies, too", "leave one of them out")

@@ -1,4 +1,4 @@
-"""Declarations as people write them: YAML documents with the line of each field. Pure.
+"""Parses declarations in YAML, with the line of each field. Pure.
 
 Every scalar is a text, as in SQL: what it means is for the schema to say. Files are small: what is
 larger, deeper or refers to itself is refused before anything is made of it.

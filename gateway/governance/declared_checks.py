@@ -1,4 +1,4 @@
-"""What an entity declares, checked against the store: statements, conditions, cut-offs, jobs.
+"""Checks a declaration against the store: statements, conditions, cut-offs, jobs.
 
 It is checked before an entity goes on record, so that no instance fails for what was wrong from the
 start. Nothing is changed here.

@@ -1,4 +1,4 @@
-"""What holds between entities: what each refers to is there, and has the instances it asks for.
+"""Checks references between entities: they exist, and have the instances in question.
 
 Pure. ``known`` are the entities that count, by kind and name.
 """
@@ -127,7 +127,7 @@ def _check_input(entity: Entity, use: Mapping[str, Any], dataset: Entity) -> Non
     nominal, days = entity.nominal_times.start, dataset.nominal_times
     first, last = (_first_moment(use[field], entity, nominal) for field in ("from", "to"))
     if first is not None and last is not None and first > last:
-        raise _input_error(entity, use, f"begins at {first:%Y-%m-%dT%H:%MZ}, behind its end")
+        raise _input_error(entity, use, f"begins at {first:%Y-%m-%dT%H:%MZ}, after its end")
     if first is not None and first < days.start:
         said = f"asks for {first:%Y-%m-%dT%H:%MZ}, before {dataset} starts"
         raise _input_error(entity, use, said)

@@ -1,4 +1,4 @@
-"""Lineage of entities: whose they are, where they lie, what data goes through which, what ran.
+"""Lineage of entities: owners, places, the data that processes read and write, and runs.
 
 Read from the records when somebody asks, so there is nothing to switch on or to keep. Falcon's
 relations between entities and instances, and those of jobs besides.

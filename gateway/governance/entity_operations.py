@@ -1,4 +1,4 @@
-"""What people do with entities: submit, update, delete, list, look up, and read their past.
+"""Operations on entities: submit, update, delete, list, look up, and read old versions.
 
 Each change is one transaction of the records, with its entry in the audit log, so that a kill at
 any moment leaves an entity as it was before or after. A request for several entities is as many

@@ -1,4 +1,4 @@
-"""What people do with the schedules of entities: schedule, suspend, resume, touch, and look.
+"""Operations on schedules of entities: schedule, suspend, resume, touch, and status.
 
     SUBMITTED --schedule--> SCHEDULED --suspend--> SUSPENDED
                                  ^-------resume-------+

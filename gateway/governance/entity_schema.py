@@ -1,4 +1,4 @@
-"""The schema of entities: which fields each kind has, and what may stand in them. Pure.
+"""The schema of entities: the fields of each kind, and their values. Pure.
 
 One table for all ways of declaring; values come in as texts and leave in one canonical form.
 """
@@ -82,7 +82,7 @@ def _moment(value: Any, path: Path) -> str:
         found = datetime.fromisoformat(_text(value, path))
         in_utc(found)
     except ValueError as error:
-        raise FieldError(path, f"{value!r} is no moment", _MOMENT) from error
+        raise FieldError(path, f"{value!r} is not a point in time", _MOMENT) from error
     return found.isoformat()
 
 
@@ -110,7 +110,11 @@ def _permission(value: Any, path: Path) -> str:
 def _expression(value: Any, path: Path) -> str:
     try:
         if parse_expression(text := _text(value, path)).name == "formatTime":
-            raise FieldError(path, "is a text, not an instance", "use now(0, 0) or its kin")
+            raise FieldError(
+                path,
+                "is a text, not an instance",
+                "use now(0, 0) or another function of the nominal time",
+            )
     except PalimpsestError as error:
         raise FieldError(path, error.message, error.advice or "") from error
     return text
@@ -161,7 +165,11 @@ def _value_expression(value: Any, path: Path) -> str:
     except PalimpsestError as error:
         raise FieldError(path, error.message, error.advice or "") from error
     if found.depends_on_data:
-        raise FieldError(path, "depends on data", "use now(0, 0) or its kin, or formatTime")
+        raise FieldError(
+            path,
+            "depends on which data is there",
+            "use now(0, 0), another function of the nominal time, or formatTime",
+        )
     return text
 
 
@@ -206,7 +214,7 @@ def _record_of(rules: Mapping[str, FieldRule]) -> Check:
             raise FieldError(path, "has no fields", "write " + ", ".join(rules))
         for name in value:
             if name not in rules:
-                raise FieldError((*path, name), "is no field here", "use " + ", ".join(rules))
+                raise FieldError((*path, name), "is not a field here", "use " + ", ".join(rules))
         for name, rule in rules.items():
             if rule.is_required and value.get(name) is None:
                 raise FieldError(path, f"lacks the field {name}", f"write {name}: ..")
@@ -369,7 +377,7 @@ def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
                 raise FieldError((field,), "lies beyond the years 1 to 9999", _MOMENT) from error
             fields[field] = aware.isoformat()
     if "end" in fields and fields["end"] <= fields["start"]:
-        raise FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
+        raise FieldError(("end",), "is not after the start", "leave it out, or move it")
     _check_marks(kind, fields.get("sla", {}))
     entity = Entity.of(kind, name, fields)
     if "flag" in fields:
@@ -398,7 +406,11 @@ def _check_flag(dataset: Entity) -> None:
 def _check_marks(kind: EntityKind, marks: Mapping[str, str]) -> None:
     """Raise ``FieldError`` for marks that come in the wrong order, or that nothing can meet."""
     if kind is EntityKind.DATASET and marks.keys() & {"should_start", "should_end"}:
-        raise FieldError(("sla",), "is of data, which neither starts nor ends", "use low and high")
+        raise FieldError(
+            ("sla",),
+            "has a mark of processes: the data of a dataset neither starts nor ends",
+            "use low and high",
+        )
     for earlier, later in (("should_start", "should_end"), ("low", "high")):
         if earlier in marks and later in marks:
             first, then = Duration.parse(marks[earlier]), Duration.parse(marks[later])
@@ -413,7 +425,7 @@ def _check_together(kind: EntityKind, fields: dict[str, Any]) -> None:
     if kind is EntityKind.PROCESS:
         found = [step for step in STEPS if step in fields]
         if len(found) != 1:
-            said = "has both " + " and ".join(found) if found else "says nothing to run"
+            said = "has both " + " and ".join(found) if found else "does not say what runs"
             raise FieldError((), said, "give one of " + ", ".join(STEPS))
         reads = {use["dataset"] for use in fields.get("inputs", ())}
         late = fields.get("late_data", {}).get("inputs", ())
@@ -421,7 +433,7 @@ def _check_together(kind: EntityKind, fields: dict[str, Any]) -> None:
             if use["dataset"] not in reads:
                 raise FieldError(
                     ("late_data", "inputs", place, "dataset"),
-                    f"{use['dataset']} is no input of the process",
+                    f"{use['dataset']} is not an input of the process",
                     "name one of its inputs",
                 )
     if kind is EntityKind.DATASET:

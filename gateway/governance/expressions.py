@@ -101,7 +101,7 @@ def parse_expression(text: str) -> InstanceExpression:
         name == "future" and (numbers[0] < 0 or not 0 < numbers[1] <= STEPS_MAX)
     ):
         raise _expression_error(
-            f'"{text}" looks in the wrong direction, or too far',
+            f'"{text}" has a number out of range',
             f"latest takes 0 or less, future 0 or more and a limit up to {STEPS_MAX:,}",
         )
     return InstanceExpression(name, numbers, weekday)
@@ -119,7 +119,7 @@ def moment_of(expression: InstanceExpression, nominal: datetime, zone: tzinfo = 
     if expression.depends_on_data or expression.name == "formatTime":
         raise _expression_error(
             f"{expression.name} does not name a moment by itself",
-            "use it where instances of a dataset, or a text, are asked for",
+            "use latest and future for instances of datasets, formatTime for a text",
         )
     *calendar, hours, minutes = expression.numbers
     try:
@@ -127,7 +127,7 @@ def moment_of(expression: InstanceExpression, nominal: datetime, zone: tzinfo = 
         return base.astimezone(UTC) + timedelta(hours=hours, minutes=minutes)
     except (OverflowError, ValueError) as error:
         raise _expression_error(
-            f"{expression.name}{expression.numbers} of {nominal:%Y-%m-%dT%H:%MZ} is no moment",
+            f"{expression.name}{expression.numbers} of {nominal:%Y-%m-%dT%H:%MZ} is out of range",
             "stay within the years 1 to 9999",
         ) from error
 
@@ -194,7 +194,10 @@ def _parse_format(text: str, written: str) -> InstanceExpression:
         )
     moment, pattern = parse_expression(found["moment"]), found["format"].replace("''", "'")
     if moment.depends_on_data or moment.name == "formatTime":
-        raise _expression_error(f"{moment.name} is no moment to format", "use now(0, 0) or its kin")
+        raise _expression_error(
+            f"{moment.name} gives no moment to format",
+            "use now(0, 0) or another function of the nominal time",
+        )
     parts = list(_FORMAT_PART.finditer(pattern))
     if "".join(p[0] for p in parts) != pattern or any(
         p["letters"] and p[0] not in _FORMATS for p in parts

@@ -1,4 +1,4 @@
-"""What a field of a declaration takes, and what is wrong at one place of it. Values; pure."""
+"""Rules for the fields of a declaration, and the error for one field. Values; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that are done at once, whatever becomes of a transaction: procedures and entities.
+"""Statements that commit by themselves, outside the transaction: procedures and entities.
 
 Says which module runs a statement; runs nothing itself.
 """

@@ -1,4 +1,4 @@
-"""How an instance ends in the very commit of its effects, or keeps an attempt from committing.
+"""Ends an instance in the commit of its effects, or stops an attempt that is over.
 
     attempt begins: fence n+1, RUNNING  ..  commit: still RUNNING with this fence? -> SUCCEEDED
 

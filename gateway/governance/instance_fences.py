@@ -1,4 +1,4 @@
-"""What the store of the data does for instances of another store's scheduler: it lets one commit.
+"""Fences for instances of another store's scheduler: only the newest attempt can commit.
 
     open   this attempt is the newest: none before it commits any more
     run    its statements, in one transaction, whose commit leaves a mark, or is refused

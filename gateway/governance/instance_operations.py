@@ -1,4 +1,4 @@
-"""What people do with instances: look at them, and suspend, resume, kill or run them again.
+"""Operations on instances: read, suspend, resume, kill and rerun them.
 
 A nominal time alone means one instance, two mean a span. What makes no sense in a state changes
 nothing, and the answer is that state. Each change of an instance is a transaction with its event

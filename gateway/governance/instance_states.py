@@ -1,4 +1,4 @@
-"""The states of an instance, and what each event makes of them: one table, and no other rule. Pure.
+"""The states of an instance, and the state that each event leads to: one table. Pure.
 
     WAITING --inputs are there--> READY --start--> RUNNING --> SUCCEEDED, PARTIAL, FAILED
        ^                                    |--retry--> READY      |

@@ -1,4 +1,4 @@
-"""Changes of the states of instances in the records, by the table of states; one transaction.
+"""Changes states of instances in the records, one transaction each.
 
 The caller has begun the session and commits it. What an event does not change is left as it is.
 """

@@ -1,4 +1,4 @@
-"""Late data: when an instance that has run looks at its inputs again, and what it does then. Pure.
+"""Late data: when to look at the inputs of an instance again, and what to run then. Pure.
 
     ran --delay--> look --delay--> look .. cut-off --delay--> look a last time
                      | changed: run again, or the late handler     | changed: an event, no more

@@ -1,4 +1,4 @@
-"""A look at the inputs of an instance that has run: what came since, and what it is good for.
+"""Looks at the inputs of an instance that has run, and says which have changed since.
 
 What it consumed is on record as the version of each table; rows of the instance's own data that
 changed after it are late. Deciding reads; recording is one change of the instance's row.

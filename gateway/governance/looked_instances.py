@@ -1,4 +1,4 @@
-"""What a look of the scheduler changes, put on record with few statements.
+"""Records what one look of the scheduler changes, in few statements.
 
     read the rows once -> apply events to them -> record: rows, attempts and events at once
 

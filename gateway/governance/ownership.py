@@ -1,4 +1,4 @@
-"""Who may do what with an entity: its owner, its group and its permission. Decides; no I/O.
+"""Decides who may do what with an entity: owner, group and permission. No I/O.
 
     owner: ann        the role that may do what the first digit says, and its members
     group: analysts   the roles that may do what the second says

@@ -1,4 +1,4 @@
-"""Which instances a process has in a span of time, and which data each reads and fills. Pure.
+"""Lists the instances of a process in a span of time, and the data each uses. Pure.
 
 An instance is known by its process and its nominal time, whether or not it has run.
 """

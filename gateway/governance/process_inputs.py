@@ -1,4 +1,4 @@
-"""Which data an instance of a process reads and fills, and what of it is missing. Pure.
+"""Finds the data that an instance reads and fills, and what of it is missing. Pure.
 
 What is there is asked of a callable, by dataset and moment.
 """

@@ -1,4 +1,4 @@
-"""Sessions in which the scheduler asks and runs what entities declare: in their dialect and zone.
+"""Opens sessions for what entities declare, in their dialect and time zone.
 
 They act for whoever runs the scheduler, whose user the commits bear; statements of a process have
 the rights of the role that it runs as, and commits then bear both names. Nothing is decided here.

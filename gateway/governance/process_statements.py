@@ -1,4 +1,4 @@
-"""The statements of a process: what they may not be, and how they run in one transaction.
+"""Checks the statements of a process, and runs them in one transaction.
 
     begin -> each statement, its parameters bound -> one commit, in which the instance ends, too
 

@@ -1,4 +1,4 @@
-"""The stores in which processes run that name a profile: sessions of them, for the scheduler.
+"""Opens the stores of profiles in which processes run, and keeps their sessions.
 
 A store that could not be reached is not asked again for a while, so that its processes keep no
 others waiting. A folder without a warehouse is refused, not made.

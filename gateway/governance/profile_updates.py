@@ -1,4 +1,4 @@
-"""When a profile may be updated: whatever refers to it would go on at another place. Pure.
+"""Decides whether a profile may be updated while other entities refer to it. Pure.
 
 A profile that others refer to moves only in safe mode, when nothing new begins, by an
 administrator, and to another address of the same store: a warehouse that has got a new host, or
@@ -31,7 +31,7 @@ def check_move(old: Entity, new: Entity, dependents: int, *, is_safe: bool, is_a
     if not is_safe:
         raise PalimpsestError(
             Code.SAFE_MODE,
-            f"{new} moves, and {dependents} entities refer to it: that takes safe mode",
+            f"{new} would move, and {dependents} entities refer to it: this needs safe mode",
             advice="palimpsest safe-mode on, update the profile, palimpsest safe-mode off",
         )
     if not is_admin:

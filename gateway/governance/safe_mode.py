@@ -1,4 +1,4 @@
-"""Safe mode: reading, suspending and killing go on; nothing new is ordered.
+"""Safe mode: the store takes no new orders; reading, suspending and killing go on.
 
 It is for the time in which warehouses are moved or upgraded. What was ordered before goes on: jobs
 of policies, instances that run, purges of requests that were accepted. It lies in the records, so

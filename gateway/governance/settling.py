@@ -1,4 +1,4 @@
-"""What attempts of an instance in another store have done: asked there, and recorded here.
+"""Asks another store whether an attempt committed there, and records the answer here.
 
     close the fence there --a mark--> the instance has SUCCEEDED, here as well; the mark goes
                           --none----> it is settled: no attempt up to its fence commits any more

@@ -1,4 +1,4 @@
-"""Spark applications of processes: spark-submit as a child, which is told what it runs for.
+"""Runs the Spark application of a process: spark-submit as a child process.
 
 The environment has ``PALIMPSEST_INSTANCE`` and ``PALIMPSEST_NOMINAL``; parameters of the process in
 its arguments, such as ``{nominal}``, become their values. It starts at least once with the same id:
@@ -68,7 +68,7 @@ def run_application(
     for line in tail:
         log_line(line)
     if code:
-        raise _application_error(f"{spark['app']} ended with {code}")
+        raise _application_error(f"{spark['app']} ended with exit code {code}")
 
 
 def application_words(

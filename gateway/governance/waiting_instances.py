@@ -1,4 +1,4 @@
-"""What waiting instances lack: asked again only where something that they depend on has changed.
+"""Finds what waiting instances lack, and asks again only for what has changed.
 
 kept answer, nothing changed  -> as it was
 no answer, or something did   -> asked, so many at a look; what fills datasets is read at once

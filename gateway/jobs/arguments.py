@@ -73,7 +73,8 @@ class Arguments:
             found = datetime.fromisoformat(text)
         except ValueError:
             raise argument_error(
-                f"{text} is no moment", "write it as 2024-05-01 or 2024-05-01T12:00:00+00:00"
+                f"{text} is not a point in time",
+                "write it as 2024-05-01 or 2024-05-01T12:00:00+00:00",
             ) from None
         return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 

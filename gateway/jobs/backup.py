@@ -1,4 +1,4 @@
-"""The kind ``backup``: what a table consists of gets a name, and stays until the backup expires.
+"""The kind ``backup``: names the segments of a table, and keeps them until it expires.
 
 With ``to`` the files are copied into a folder, here or elsewhere, and the copy is what is recorded;
 with ``archive`` those are copied that retention has archived, and need not stay here.

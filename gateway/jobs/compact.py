@@ -1,4 +1,4 @@
-"""The kind ``compact``: what was changed is worked into the base, superseded versions into history.
+"""The kind ``compact``: merges changes into the base, and superseded versions into history.
 
 Asked for, it works in all changes; with ``mode => 'auto'`` it does what the limits ask for.
 """

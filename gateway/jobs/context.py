@@ -1,4 +1,4 @@
-"""What one run of a job is given, and what makes a kind of job. Values; no work is done here."""
+"""What a run of a job gets, and what a kind of job consists of. Values; does no work."""
 
 from __future__ import annotations
 

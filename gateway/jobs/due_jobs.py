@@ -1,4 +1,4 @@
-"""Which jobs are due now, and when the scheduled ones run next: a look, nothing runs."""
+"""Lists the jobs that are due now, and the next runs of scheduled ones; runs nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a job takes in this process and on Spark: a line through what was measured.
+"""Estimates how long a job takes in this process and on Spark, from measured costs.
 
 The numbers are of ``python -m bench.engine_choice``, which also says whether the choice is right.
 They are seconds of one machine, but what counts is their ratio: a slower one is slower at both.

@@ -1,4 +1,4 @@
-"""Where jobs run: on a Spark worker of this process, or in this process, whichever is done sooner.
+"""Chooses where a job runs: in this process or on Spark, whichever takes less time.
 
 One worker for each Spark master, shared by all warehouses open here; it starts with the first job
 that needs it and ends with the process. ``engine_costs`` says what is sooner.

@@ -1,4 +1,4 @@
-"""Which jobs leave replicas alone, because the source does them, and which are refused there."""
+"""Decides which jobs skip replicas, and which are refused there."""
 
 from __future__ import annotations
 

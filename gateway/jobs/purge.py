@@ -1,4 +1,4 @@
-"""The kind ``purge``: what was erased goes from every file of its tables, and requests complete.
+"""The kind ``purge``: removes erased rows from every file, and completes requests.
 
 One run serves every accepted request that touches the table, and those about tables that were
 dropped, or the requests that it is given; a request is purged in all its tables, or in none. The

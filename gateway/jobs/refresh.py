@@ -1,4 +1,4 @@
-"""The kind ``refresh``: a materialised view stores the rows of its query anew."""
+"""The kind ``refresh``: stores the rows of a materialised view's query again."""
 
 from __future__ import annotations
 

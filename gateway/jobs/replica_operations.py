@@ -1,4 +1,4 @@
-"""What a session on the target of a replication does: tell how far it is, and take a package.
+"""What the target's session does for a replication: report its state, take a package.
 
 The package comes as text, since the target may be open in another process, which reads the files
 by itself. It holds what suppressions are hashed with, and is neither logged nor recorded.

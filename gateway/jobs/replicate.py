@@ -1,4 +1,4 @@
-"""The kind ``replicate``: other stores get what a table consists of, as far as they lack it.
+"""The kind ``replicate``: copies to other stores the segments that they lack.
 
     name the segments -> package -> target copies and publishes -> record -> complete erasures
 
@@ -197,8 +197,8 @@ def _check_place(place: ReplicaPlace) -> None:
     if place.clause.partition is not None and not place.is_store:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{place.recorded_name} is a bucket, in which PARTITION makes no table of several",
-            advice="leave PARTITION out, and give each source a folder of its own",
+            f"{place.recorded_name} is a bucket, and a bucket takes no PARTITION",
+            advice="leave PARTITION out, and give each source its own folder of the bucket",
         )
 
 

@@ -1,4 +1,4 @@
-"""The kind ``restore``: what a backup shows becomes the present again, as one more version.
+"""The kind ``restore``: writes the state of a backup as a new version of the table.
 
 Which backup it is, and what is kept of what it replaces, is the program's; here are the arguments,
 and the write of the difference. Of a large table of files units of an engine find what differs and

@@ -1,4 +1,4 @@
-"""The kind ``retain``: rows, versions, history and lineage past their time go."""
+"""The kind ``retain``: removes rows, versions, history and lineage that have expired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What should run when, from policies and the runs there were. Pure, but for asking the journal.
+"""Decides which jobs run when, from policies and recorded runs. Pure, but for reading both.
 
 cron line of the policy     kind and table as the line says
 retention without a line    at once, then every 6 h under a day, else every 24 h

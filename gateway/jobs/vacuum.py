@@ -1,4 +1,4 @@
-"""The kind ``vacuum``: backups past their time are forgotten, and files nothing needs are removed.
+"""The kind ``vacuum``: forgets expired backups, and removes files that nothing needs.
 
 By age (``retain``) and by count (``versions``: only what the latest jobs replaced stays).
 """

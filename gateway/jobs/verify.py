@@ -1,4 +1,4 @@
-"""The kind ``verify``: a table's files against its manifest, and its rows against the rules."""
+"""The kind ``verify``: checks files against the manifest, and rows against the rules."""
 
 from __future__ import annotations
 

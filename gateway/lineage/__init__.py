@@ -1,1 +1,1 @@
-"""Lineage of executed statements: noted as they commit, counted, and shown as a graph."""
+"""Lineage of executed statements: recorded at commit, counted, and shown as a graph."""

@@ -1,4 +1,4 @@
-"""The tables that come from a table or column, as those who change it want to know them."""
+"""Finds the tables that were filled from a table or column, directly or not."""
 
 from __future__ import annotations
 

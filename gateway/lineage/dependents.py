@@ -1,4 +1,4 @@
-"""Tables and files that were filled from what a statement drops: told of, or in its way."""
+"""Finds tables and files filled from what a statement drops, and reports or refuses it."""
 
 from __future__ import annotations
 

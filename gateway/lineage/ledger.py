@@ -1,4 +1,4 @@
-"""The lineage of what the statements of a process commit, and how often columns are used.
+"""Records the lineage of committed statements, and counts how often columns are used.
 
     commit is due -> lineage of its statements, read once for     -> the store records what is new,
                      each digest and catalog                         in the same transaction

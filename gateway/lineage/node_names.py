@@ -1,4 +1,4 @@
-"""What the nodes of lineage are called in a catalog, as far as whoever looks sees them."""
+"""Names the nodes of lineage as the catalog and the reader's rights allow."""
 
 from __future__ import annotations
 

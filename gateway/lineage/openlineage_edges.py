@@ -1,4 +1,4 @@
-"""Events of OpenLineage, as Spark and others send them, as lineage that a catalog can record. Pure.
+"""Turns events of OpenLineage into edges that a catalog can record. Pure.
 
 A dataset of a namespace that is ours, or one with such a name among its symlinks, is the table of
 that name; any other is a file, by its namespace and name.

@@ -1,4 +1,4 @@
-"""Tags that are set go on to what was filled from their columns before, along edges on record.
+"""Passes a new tag on to the columns that were filled from the tagged one.
 
     SET TAG -> DIRECT edges that mask nothing, of commits and of this transaction -> PutTags each
 

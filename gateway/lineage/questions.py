@@ -1,4 +1,4 @@
-"""What front ends ask of lineage, answered where the store is open: edges by the names of today.
+"""Answers questions of front ends about lineage, with the present names.
 
 A role is told of what it sees, as in ``system.column_lineage``.
 """

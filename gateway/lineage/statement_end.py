@@ -1,4 +1,4 @@
-"""A statement that has ended, as whoever listens to lineage is told of it. A value."""
+"""A statement that has ended, as listeners of lineage get it. A value."""
 
 from __future__ import annotations
 

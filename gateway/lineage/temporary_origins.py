@@ -1,4 +1,4 @@
-"""Where the rows of a session's temporary tables come from, so that nothing is recorded of them.
+"""The sources of a session's temporary tables, which lineage names in their place.
 
 What comes from a temporary table comes from what the table was filled from. A value. The table's
 past counts as well: rows that were removed since are not told apart.

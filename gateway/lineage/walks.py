@@ -1,4 +1,4 @@
-"""Walks over the edges on record: what a column comes from and goes to, level by level, and paths.
+"""Walks recorded edges: sources and targets of a column level by level, and paths.
 
 An edge into whole rows, as of a filter, leads on to all columns of its table.
 """

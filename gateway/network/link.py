@@ -239,8 +239,8 @@ def _connected(
     except psycopg.ProgrammingError as error:
         raise PalimpsestError(
             Code.URL,
-            f"the URL {without_password(url)} is none that libpq takes: {_first_line(error)}",
-            advice="write palimpsest://user@host:5433/?sslmode=verify-full, in libpq's words",
+            f"the URL {without_password(url)} is not one that libpq takes: {_first_line(error)}",
+            advice="write palimpsest://user@host:5433/?sslmode=verify-full, with options of libpq",
         ) from error
     except psycopg.Error as error:
         raise _failure(error, without_password(url)) from error

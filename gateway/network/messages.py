@@ -56,7 +56,9 @@ def call_from_json(text: str) -> OwnerCall:
         case [str(name), list(arguments), str() | None as known, bool(again), list(dropped)]:
             return OwnerCall(name, tuple(arguments), known, again, tuple(dropped))
     raise PalimpsestError(
-        Code.PROTOCOL, "a message is no call", advice="use the same version in all programs"
+        Code.PROTOCOL,
+        "a message of another program is not a call",
+        advice="use the same version in all programs",
     )
 
 

@@ -1,4 +1,4 @@
-"""An owner that belongs to nobody: started by clients that are left without one.
+"""The owner process that serves clients, when none of their own has the warehouse open.
 
     python -m gateway.opening.detached <folder> <descriptor>
 

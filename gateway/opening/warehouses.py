@@ -1,4 +1,4 @@
-"""The composition root: opens the warehouse of a URL, and shares it in this process."""
+"""Opens the warehouse of a URL, and shares it in this process: the composition root."""
 
 from __future__ import annotations
 

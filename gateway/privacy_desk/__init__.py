@@ -1,1 +1,1 @@
-"""The privacy desk: requests of people, from the day they come until they are answered."""
+"""The privacy desk: requests of people, from receipt to answer."""

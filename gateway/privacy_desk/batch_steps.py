@@ -1,4 +1,4 @@
-"""A batch on its way: its people decrypted in memory, its steps each one transaction.
+"""Runs the steps of a batch, one transaction each, with its people decrypted in memory.
 
 The requests of a batch change their state together with it, in the transaction that has the entry
 in the audit log. So a process that is killed leaves a batch at the beginning or the end of a step.

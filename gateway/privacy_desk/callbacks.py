@@ -80,8 +80,8 @@ def check_callbacks(urls: Sequence[str]) -> None:
     for url in urls:
         if not any(_is_below(url, place) for place in places):
             raise request_error(
-                "this server does not call back where status_callback_urls say",
-                f"whoever runs it lists places in {_PLACES}; or ask for the status",
+                f"the server may not call {url}, which status_callback_urls names",
+                f"whoever runs it adds the place to {_PLACES}; or ask for the status",
             )
 
 

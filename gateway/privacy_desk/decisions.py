@@ -1,4 +1,4 @@
-"""What people decide about requests: verified, approved, denied, held, released, cancelled.
+"""Decisions about requests: verify, approve, deny, hold, release, cancel.
 
 What makes no sense in the state of a request changes nothing, and the answer is the request as it
 is. Each decision is one transaction of the records, with its entry in the audit log.
@@ -80,7 +80,7 @@ def deny(
 ) -> list[PrivacyRequest]:
     """Refuse requests that nobody executes yet, for a reason that their people are told."""
     if not (reason or "").strip():
-        raise request_error("whoever is denied is told why", "give --reason")
+        raise request_error("a denial needs a reason, which the requester gets", "give --reason")
     desk = Desk(session, Privilege.APPROVE)
 
     def denied(request: PrivacyRequest, _policy: DeskPolicy) -> PrivacyRequest:
@@ -130,7 +130,7 @@ def release_requests(
 def cancel(
     session: Session, _advance: Advance, names: Sequence[str], reason: str | None
 ) -> list[PrivacyRequest]:
-    """Take requests back that nobody executes yet."""
+    """Cancel requests that no batch executes yet."""
     desk = Desk(session)
 
     def cancelled(request: PrivacyRequest, _policy: DeskPolicy) -> PrivacyRequest:
@@ -148,7 +148,9 @@ def extend(
 ) -> list[PrivacyRequest]:
     """Give requests more time, for a reason that their people are told: ``2 MONTHS``, say."""
     if not (reason or "").strip():
-        raise request_error("whoever waits longer is told why", "give --reason")
+        raise request_error(
+            "an extension needs a reason, which the requester gets", "give --reason"
+        )
     desk, more = Desk(session), Duration.parse(by)
 
     def extended(request: PrivacyRequest, _policy: DeskPolicy) -> PrivacyRequest:

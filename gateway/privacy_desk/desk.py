@@ -1,4 +1,4 @@
-"""What every operation of the privacy desk begins with: who asks, its policy, its records.
+"""The desk of a session: who acts, the desk's policy and its records.
 
 Nothing here decides about a request.
 """

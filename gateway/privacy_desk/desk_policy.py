@@ -1,4 +1,4 @@
-"""What the privacy desk goes by: deadlines, gates, sizes of batches, prices. Values. Pure.
+"""The desk's policy: deadlines, approvals, sizes of batches, prices. Values. Pure.
 
 The deadlines are those that the laws name for a first answer; each can be set, and others added.
 """

@@ -1,4 +1,4 @@
-"""Erasing the people of a batch, step after step, by the one machinery that erases rows.
+"""Erases the people of a batch step by step, through erasure requests.
 
     FINDING     a request of the erasure machinery for each part: from then on nobody sees the rows
     EXECUTING   one purge for all parts

@@ -1,4 +1,4 @@
-"""The evidence of a request: what was asked, decided and done, as one file that can be checked.
+"""Writes and checks the evidence of a request: what was asked, decided and done.
 
     manifest.json    the digest of every other file, the store, and the newest entry of its log
     signature.json   a keyed hash of the manifest: whoever has the store can prove that it is theirs

@@ -1,4 +1,4 @@
-"""Giving people what tables hold about them: one search for a batch, a file for each request.
+"""Exports what tables hold about people: one search for a batch, a file for each request.
 
 FINDING, PLANNED   the batch waits for its turn
 EXECUTING          the search, and the files; one that was written is written again
@@ -139,7 +139,7 @@ def check_files(desk: Desk, ids: Sequence[str]) -> None:
         if export is None or not is_whole(export):
             raise PalimpsestError(
                 Code.FILE_ACCESS,
-                f"the file of request {request_id} is not as it was written",
+                f"the export file of request {request_id} was changed or removed",
                 advice="submit the request once more",
             )
 

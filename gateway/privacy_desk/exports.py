@@ -1,4 +1,4 @@
-"""Files with what tables hold about somebody: on record before they exist, until they are removed.
+"""Export files about people: recorded before they exist, and until they are removed.
 
 Only the user who runs the desk can read one. It expires; and a later erasure of anybody whom its
 request names removes it, whoever asks for that.

@@ -1,4 +1,4 @@
-"""The files of one person's parts in several stores as one, which each of these stores can remove.
+"""Merges the export files of several stores into one that each of them can remove.
 
 The file lies where the control store's desk writes its files. It is on record there, and in each
 store in the place of the part's own: an erasure of its person in any of them removes it.

@@ -1,4 +1,4 @@
-"""What an export of somebody consists of: rows of each table as JSON lines and CSV. Pure.
+"""Writes the files of an export: rows of each table as JSON lines and CSV. Pure.
 
 Rows of many people are read at once, and told apart here by whom they name: in any of its versions,
 as an erasure would find them.

@@ -1,4 +1,4 @@
-"""What the parts of requests over several stores come to: wait, go on, fail, or are done. Pure.
+"""Combines the states of a request's parts: wait, go on, fail, or done. Pure.
 
 a store is away, or at work       the batch waits, and says for which store
 else one has failed               FAILED; the next run goes on with what failed

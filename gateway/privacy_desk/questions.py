@@ -1,4 +1,4 @@
-"""What is asked of the desk: lists of requests, one with all that is known of it, what is due.
+"""Reads the desk: lists of requests, one request with its details, deadlines.
 
 Reads only, but for waivers. Nothing here shows an identifier.
 """

@@ -1,4 +1,4 @@
-"""Rectification: the right values in the rows that name a person now, and in the past if asked.
+"""Rectifies rows that name a person: now, and in the past if the request asks for it.
 
     FINDING     an UPDATE of the current rows; with ``erases_past`` a request of the erasure
                 machinery that hides them, to take the values before it out of every earlier version
@@ -80,9 +80,9 @@ def past_changes(table: Table, columns: Sequence[str], before: Version) -> list[
         held = _column(table, name)
         if held.physical in identifies:
             raise request_error(
-                f"people are found in {table.name} by {held.name}, so its earlier values cannot be"
-                " erased by a rectification",
-                "rectify it without --erase-past; or erase the person, and write the row anew",
+                f"{held.name} of {table.name} identifies people, so --erase-past cannot erase its"
+                " earlier values",
+                "leave out --erase-past; or erase the person, and write the row anew",
             )
         found.append(ColumnChange(held.physical, ValueChange.NULL, before=before))
     return found
@@ -103,8 +103,8 @@ def _hide(desk: Desk, batch: PrivacyBatch) -> dict[str, Any]:
     since = _first_current_version(desk, correction) if count else None
     if since is None:
         raise request_error(
-            f"no row of {correction.table.name} names the person now",
-            "earlier versions go with an erasure of the person",
+            f"no row of {correction.table.name} names the person",
+            "a rectification changes current rows; an erasure removes earlier versions, too",
         )
     changes = past_changes(correction.table, names, since)
     spec = condition_spec(
@@ -193,7 +193,7 @@ def _condition(table: Table, who: Sequence[tuple[str, str]]) -> tuple[exp.Expr, 
         conditions.append(exp.and_(*compared))
     if not conditions:
         raise request_error(
-            f"{table.name} does not identify people so",
-            "name a type of its erasure descriptor, and not one in a list",
+            f"{table.name} has no column of its own for this type of identifier",
+            "name a type of its erasure descriptor whose column is not a list",
         )
     return exp.or_(*conditions), parameters

@@ -1,4 +1,4 @@
-"""Restriction, one request at a time.
+"""Restricts people: hides their rows and keeps them, one request at a time.
 
 A restricted person's rows are hidden as those of an accepted erasure are, and stay: no purge takes
 them. Lifting shows them again.

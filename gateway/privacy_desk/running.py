@@ -1,4 +1,4 @@
-"""Running the desk: requests that wait become batches, and batches go on from where they are.
+"""Runs the desk: puts queued requests into batches, and continues batches.
 
 A run first goes on with what an earlier one left, then forms batches of the queue. One batch that
 fails stops no other; it is FAILED at its step, and the next run begins that step anew.

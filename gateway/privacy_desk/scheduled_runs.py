@@ -1,4 +1,4 @@
-"""Runs of the desk that nobody asks for: a scheduler looks, and runs what is due."""
+"""Runs the desk's due batches and callbacks for the scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identifiers as the desk keeps them: encrypted while they are needed, and as keyed hashes.
+"""Stores identifiers of requests: encrypted while needed, and as keyed hashes.
 
 Both keys come of the store's secret: who has the records alone can neither read nor guess whom
 somebody asked about. AES-256-GCM, each value bound to its request and type. Pure but for the nonce.

@@ -210,7 +210,7 @@ def _unknown(stores: Mapping[str, Mapping[str, Any]], named: Named) -> Palimpses
         )
     if not any(one.get("states") for one in stores.values()):
         return request_error(
-            "no store of these has a part of it", "name tables that one of them has"
+            "none of these stores has one of the tables", "name tables that one of them has"
         )
     return None
 

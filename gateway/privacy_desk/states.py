@@ -1,4 +1,4 @@
-"""The states of a request, and what each event makes of them: one table, and no other rule. Pure.
+"""The states of a request, and the state that each event leads to: one table. Pure.
 
     RECEIVED -> IDENTITY_UNVERIFIED -> PENDING_APPROVAL -> QUEUED
     QUEUED -> FINDING -> PLANNED -> EXECUTING -> VERIFYING -> COMPLETED, PARTIAL

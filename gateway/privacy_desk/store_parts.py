@@ -1,4 +1,4 @@
-"""What a store does about its part of requests over several stores: it takes, shows, hands over.
+"""What a store does with its parts of requests over several stores: take, show, hand over.
 
 A part is a request of the store's own desk, with hashes of its own secret. Its external id is made
 of the control store's and of the request there, so that whoever asks again gets the same part. A

@@ -1,4 +1,4 @@
-"""Taking requests: one, or a file of a hundred thousand, in one transaction of the records.
+"""Takes submissions: one request or a file of 100,000, in one transaction of the records.
 
 A submission is taken as a whole or not at all. Who is named is encrypted before anything is
 written; what goes on record besides, the audit log and every error say how many and of which type.
@@ -193,13 +193,13 @@ def _check(
             _check_pairs(sealing.parts_of(kind, value), known)
     if terms.erases_past and terms.action is not PrivacyAction.RECTIFICATION:
         raise request_error(
-            f"{terms.action} has no wrong value that could be erased from earlier versions",
-            "give --erase-past with a rectification",
+            f"--erase-past erases wrong values of a rectification, and this is {terms.action}",
+            "leave --erase-past out",
         )
     if terms.action is PrivacyAction.RECTIFICATION:
         if len(terms.tables) != 1 or not all(r.values for r in requests):
             raise request_error(
-                "a rectification needs one table and the values that are right",
+                "a rectification needs one table, and the right values",
                 "give --table NAME and --set column=value",
             )
     elif any(r.values for r in requests):
@@ -236,9 +236,9 @@ def _check_pairs(pairs: Sequence[Identity], known: Mapping[str, Sequence[Normali
             )
         if is_ambiguous(value, known[kind]):
             raise request_error(
-                f"tables have numbers of several countries as {kind}, and one that a request names"
-                " does not say of which it is",
-                "write it with + and the code of its country",
+                f"a {kind} of a request has no country code, and tables hold numbers of several"
+                " countries as this type",
+                "write it with + and the country code: +41441234567",
             )
 
 

@@ -1,4 +1,4 @@
-"""What an erasure does in each table: rows go, columns change, or the table is kept. Pure.
+"""What an erasure does in each table: remove rows, change columns, or keep it. Pure.
 
     hr.people.email    hmac                     rows stay; the column has another value in each
     hr.people.phone    mask 2                   version of them
@@ -62,10 +62,10 @@ def resolve(state: JournalState, actions: Mapping[str, str]) -> TableActions:
     for table_id, its in changes.items():
         table = by_id[table_id]
         if table_id in kept or table_id in rows_only:
-            what = "is kept as it is" if table_id in kept else "loses the rows of people"
+            what = "keep" if table_id in kept else "rows"
             raise desk_policy_error(
-                f"{table.name} {what}, and columns of it are to be changed",
-                f"take one back: --set actions.{table.name}=erase",
+                f"actions has {what} for {table.name}, and changes of its columns as well",
+                f"remove one: --set actions.{table.name}=erase",
             )
         found[table_id] = with_dropped(state, table, its)
         check_changes(state, table, found[table_id])
@@ -82,5 +82,5 @@ def _change(table: Table, name: str, column: str, text: str) -> ColumnChange:
 def _unknown(name: str, what: str, missing: str) -> Exception:
     return desk_policy_error(
         f"actions.{name}: there is no {what} {missing}",
-        f"name it as it is called now, or take the action back: --set actions.{name}=erase",
+        f"use its present name, or remove the action: --set actions.{name}=erase",
     )

@@ -1,4 +1,4 @@
-"""Whom a condition names: identifiers, where it is = or IN on columns of the descriptor alone.
+"""Reads the identifiers that a condition names by = or IN on descriptor columns.
 
     email = 'a' AND customer IN (1, 2)      names a by email, 1 and 2 by customer
     email = 'a' OR n = 1,  email LIKE 'a%'  name nobody

@@ -1,4 +1,4 @@
-"""What values of persons look like: mails, phone numbers, cards, accounts, national numbers.
+"""Recognises personal values: mails, phone numbers, cards, accounts, national numbers.
 
 A recogniser takes the text of a value. Numbers are checked by the libraries ``phonenumbers`` and
 ``python-stdnum``, which know lengths, prefixes and check digits; none of them says more than that a

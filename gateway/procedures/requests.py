@@ -1,4 +1,4 @@
-"""Requests to erase people, as operations of a session: accepted, listed, purged, taken back."""
+"""Operations on erasure requests: submit, list, purge, cancel, readmit."""
 
 from __future__ import annotations
 

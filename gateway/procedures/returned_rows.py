@@ -1,4 +1,4 @@
-"""Rows of a table that carry what was erased: found by the list itself, and asked to be erased.
+"""Finds rows that hold erased identifiers, by the suppression list, and erases them.
 
 For a table that gets its descriptor when somebody in it was erased already, and for rows that came
 back past the gateway. Nobody need know whom they are about.

@@ -1,4 +1,4 @@
-"""What CALL system.cancel(id) and system.terminate(id) do to other sessions of this process."""
+"""CALL system.cancel(id) and system.terminate(id): stops statements, ends sessions."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def _other_session(activity: Activity, own: SessionActivity, number: object) -> 
         )
     if found is own:
         raise argument_error(
-            f"session {number} is the one that asks", "name another; this one ends with its client"
+            f"session {number} is your own", "name another; close the connection to end your own"
         )
     return found

@@ -1,4 +1,4 @@
-"""Proposals of tags: what the names and the values of columns say that they may hold.
+"""Proposes tags for columns from their names and values.
 
 A proposal is for a person to confirm. It tells how many values looked like it, and none of them.
 """

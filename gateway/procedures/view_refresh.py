@@ -1,4 +1,4 @@
-"""Materialised views that an erasure has touched: their rows are stored anew.
+"""Refreshes materialised views that an erasure has touched.
 
 Until that is done they are read through their queries, so who was erased is in no answer.
 """

@@ -1,4 +1,4 @@
-"""The rules by which a server lets clients in, from its options and the roles of its warehouse."""
+"""Checks that a server's options and roles let only the right clients in."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def check_place(place: Address, *, trusts: bool, has_tls: bool) -> None:
     if trusts:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"{place} can be reached from other machines, and everybody is let in",
-            advice="listen at 127.0.0.1, or leave --trust-loopback out: roles log in",
+            f"{place} can be reached from other machines, and --trust-loopback admits everybody",
+            advice="listen at 127.0.0.1, or leave --trust-loopback out, so that roles must log in",
         )
     if not has_tls:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"{place} can be reached from other machines, and there is no TLS",
+            f"{place} can be reached from other machines, and the server has no TLS",
             advice="give --tls-cert and --tls-key, or listen at 127.0.0.1",
         )
 
@@ -85,7 +85,7 @@ def check_login_port(place: Address, clients: str, *, trusts: bool, has_tls: boo
     if not trusts and not has_tls:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"{clients} send passwords or tokens, and there is no TLS",
+            f"{clients} send passwords or tokens, and the server has no TLS",
             advice="give --tls-cert and --tls-key, or --trust-loopback",
         )
 
@@ -95,7 +95,7 @@ def check_logins(place: Address, admission: Admission) -> None:
     if not admission.trusts and admission.logins is None:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"nobody could log in at {place}, for no role may log in",
+            f"nobody could log in at {place}, because no role may log in",
             advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
         )
 

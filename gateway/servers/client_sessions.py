@@ -1,4 +1,4 @@
-"""How every front end opens the session of a client that it has let in."""
+"""Opens the session of a client that a front end has let in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a server, which all its ports share: it has begun, and so much time is left."""
+"""The shutdown of a server, which all its ports share: it has begun, and ends in so long."""
 
 from __future__ import annotations
 

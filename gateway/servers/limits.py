@@ -1,4 +1,4 @@
-"""What one server allows its clients, and the error of whoever goes beyond it. Pure.
+"""The limits of a server, and the error of a client that exceeds one. Pure.
 
 0 stands for no limit where a limit may be left out.
 """
@@ -97,8 +97,8 @@ class ServerLimits:
             return None
         return PalimpsestError(
             Code.STATEMENT_TIME,
-            f"the statement took longer than the {self.statement_s:g} seconds that are allowed",
-            advice="ask for less at once, or have the limit raised",
+            f"the statement took longer than {self.statement_s:g} seconds, the limit of the server",
+            advice="read or change fewer rows at once, or have --statement-timeout raised",
         )
 
     def check_waiting(self, seconds: float, *, in_transaction: bool) -> PalimpsestError | None:
@@ -109,12 +109,12 @@ class ServerLimits:
         if in_transaction:
             return PalimpsestError(
                 Code.IDLE_TRANSACTION,
-                f"the transaction did nothing for more than {most:g} seconds",
-                advice="it was rolled back; end transactions before you wait",
+                f"the client left the transaction idle for more than {most:g} seconds",
+                advice="it was rolled back; end transactions before you wait for somebody",
             )
         return PalimpsestError(
             Code.IDLE,
-            f"the connection was not used for more than {most:g} seconds",
+            f"the client left the connection idle for more than {most:g} seconds",
             advice="connect again",
         )
 
@@ -127,6 +127,6 @@ class ServerLimits:
             if 0 < most < count:
                 raise PalimpsestError(
                     Code.RESULT_SIZE,
-                    f"the result has more than the {most:,} {what} that are allowed",
+                    f"the result has more than {most:,} {what}, the limit of the server",
                     advice="add LIMIT or a condition, or read it in parts by the key",
                 )

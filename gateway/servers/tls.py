@@ -1,4 +1,4 @@
-"""TLS of a server: its certificate, read anew when its files change, and what clients bind to."""
+"""TLS of a server: its certificate, reloaded when its files change, and channel binding."""
 
 from __future__ import annotations
 

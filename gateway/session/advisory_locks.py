@@ -1,4 +1,4 @@
-"""PostgreSQL's advisory locks: numbers that sessions of a store hold, of which nothing else knows.
+"""PostgreSQL's advisory locks: numbers that a session locks among those of a store.
 
 They live in the process that has the store open. Where several processes may have it open, that one
 holds each number, while any session of its own does, by a block of the store that only one process

@@ -1,4 +1,4 @@
-"""Errors of a COPY that name the file, the line and the column of what they are about."""
+"""Adds file, line and column to errors of values that a COPY cannot load."""
 
 from __future__ import annotations
 

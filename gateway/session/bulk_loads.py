@@ -1,4 +1,4 @@
-"""Rows of a bulk load that may not come back: left out and counted, where the client wants it so.
+"""Leaves suppressed rows out of a bulk load and counts them, if the client wants that.
 
 Otherwise the commit refuses them all. They are compared with the suppression list where they are
 staged, before any guard looks at them; what is suppressed meanwhile the commit still refuses.

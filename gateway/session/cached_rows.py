@@ -1,4 +1,4 @@
-"""The form of statements on rows in memory: looked up there, they ask nothing of the store.
+"""The form that runs statements on cached rows in memory, without the store.
 
     rows in memory? --no--> another form
     plain form?     --yes-> answered here         --no--> computed by the store, on the rows given

@@ -1,4 +1,4 @@
-"""What a session runs at this moment, so that another thread can stop it or see how far it is.
+"""The statement that a session runs now, so that another thread can stop or watch it.
 
     quiet --running--> running --watching--> in the store --> running --> quiet
 

@@ -1,4 +1,4 @@
-"""What front ends need of a session, whether it is this process's or another one's."""
+"""The session protocol of front ends: for this process and for another one's."""
 
 from __future__ import annotations
 

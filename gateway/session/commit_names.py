@@ -1,4 +1,4 @@
-"""Names that a client gives to what it commits, so that the same is not committed twice."""
+"""Names that clients give to commits, so that none is committed twice."""
 
 from __future__ import annotations
 

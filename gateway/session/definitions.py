@@ -1,4 +1,4 @@
-"""What a statement that defines something must know of the store: column types, dropped tables.
+"""What definitions need to know of the store: column types and dropped tables.
 
 Each function makes a callback for the rewriter, bound to one statement's stay in the store.
 """

@@ -1,4 +1,4 @@
-"""The form of a statement that is described: it is planned, and its query is not run."""
+"""The form that plans a statement and describes its result, without running it."""
 
 from __future__ import annotations
 

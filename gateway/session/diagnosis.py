@@ -1,4 +1,4 @@
-"""Errors of the store in the client's own terms: where in its text, and without internal names.
+"""Translates errors of the store: a position in the client's text, no internal names.
 
 The store sees rewritten SQL, so its positions mean nothing to a client and its hints may name
 relations no client knows. What it complains of is a name or a value that stands in the client's

@@ -1,4 +1,4 @@
-"""Words of which there is a list, such as states: what is not in it is refused, with its likes.
+"""Checks a word against a list, such as states, and suggests similar words.
 
 A listing that took any word would answer an empty list for a misspelt one. Pure.
 """

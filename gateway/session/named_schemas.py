@@ -1,4 +1,4 @@
-"""Statements as a client means them: its folder before paths, and the schema ``public`` means."""
+"""Puts the client's folder before its paths, and the home schema for ``public``."""
 
 from __future__ import annotations
 

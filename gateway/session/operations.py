@@ -1,4 +1,4 @@
-"""What front ends have a session do besides statements: jobs, erasures, checks, files.
+"""Operations that front ends run in a session besides statements: jobs, erasures, files.
 
 An operation is a function that takes the session and a callable for progress first. ``perform`` of
 a session runs it where the warehouse is open: here, or in the process that owns the folder. So its

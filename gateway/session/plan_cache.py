@@ -1,4 +1,4 @@
-"""Parsed statements and plans kept for the next time the same text comes.
+"""Caches parsed statements and plans by their text.
 
 A plan is good while the catalog it was made under is the same object and each table it reads still
 looks the same (tiers with rows, pinned or not). A text has several plans, since its tables look

@@ -1,4 +1,4 @@
-"""The plan of a statement as it sees the journals: from the cache, or rewritten now.
+"""Finds the plan of a statement in the cache, or has the statement rewritten.
 
 The only module that has statements rewritten to be run.
 """

@@ -1,4 +1,4 @@
-"""What a session asks for: one statement, its parameters, and how it is to be planned. A value."""
+"""One statement to run: its text, its parameters, and how to plan it. A value."""
 
 from __future__ import annotations
 

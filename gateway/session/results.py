@@ -1,4 +1,4 @@
-"""Results: what a statement gave back, its rows streamed or held.
+"""Results of statements, with their rows streamed or in memory.
 
 A streamed result keeps its statement's stay in the store open until it is read to the end or
 closed. It knows nothing of SQL.

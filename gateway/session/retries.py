@@ -1,4 +1,4 @@
-"""What a session does before it runs a statement again that came second."""
+"""Waits before a session retries a statement that lost to another writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a statement sees: each journal's tiers, and the system relations its plan names."""
+"""The tiers of each journal and the system relations that a plan needs."""
 
 from __future__ import annotations
 

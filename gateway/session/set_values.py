@@ -1,4 +1,4 @@
-"""What SET and USE make of a session's settings: the values that their expressions stand for."""
+"""Evaluates the expressions of SET and USE to values of settings."""
 
 from __future__ import annotations
 

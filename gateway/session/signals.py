@@ -1,4 +1,4 @@
-"""Ctrl-C in a program whose main thread waits inside a store's driver.
+"""Handles Ctrl-C while a program's main thread waits inside a store's driver.
 
     SIGINT --> Python notes it, and writes a byte to the wake-up file --> a thread reads the byte,
     and cancels the call --> the driver returns --> Python raises KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The steps of a plan, run in order; what they wrote, and what they returned."""
+"""Runs the steps of a plan in order, and collects what they wrote and returned."""
 
 from __future__ import annotations
 

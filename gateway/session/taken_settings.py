@@ -1,4 +1,4 @@
-"""Settings of DuckDB and PostgreSQL that programs send, and that change no answer of the gateway.
+"""Settings of DuckDB and PostgreSQL that the gateway accepts, and that change no answer.
 
 A SET of one is taken, shown again, and does nothing else. A value that would change answers is
 refused, so what a program believes of its session is true. Pure.
@@ -23,7 +23,7 @@ class TakenSetting:
         if self.values and plain not in self.values:
             raise PalimpsestError(
                 Code.SETTING_VALUE,
-                f"{name} cannot be {value!r}: the gateway's answers would not follow it",
+                f"{name} cannot be {value!r}: the gateway would not follow it",
                 advice=f"it may be {' or '.join(self.values)}",
             )
         return value

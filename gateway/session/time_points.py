@@ -1,4 +1,4 @@
-"""Points in time of a running statement: evaluated in the store, settled, and bound to versions.
+"""Evaluates points in time of a running statement, and binds them to versions.
 
     expression --store--> number --not after now--> version --whole transactions--> version, catalog
 

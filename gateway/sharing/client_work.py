@@ -1,4 +1,4 @@
-"""The client's part of a job that the owner runs: work on files, here or in the client's Spark."""
+"""The client's part of a job that the owner runs: work on files, or in its own Spark."""
 
 from __future__ import annotations
 

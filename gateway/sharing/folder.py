@@ -1,4 +1,4 @@
-"""Who has a warehouse's folder: its lock, its socket, and what is known of the process behind them.
+"""The lock and socket of a warehouse's folder, and the process that holds them.
 
     palimpsest.lock      held (flock) by the owner for as long as it has the warehouse open
     palimpsest.waiting   held, shared, by long-lived programs that wait for an owner

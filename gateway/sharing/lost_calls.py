@@ -1,4 +1,4 @@
-"""What a call was about to do whose answer never came: whether it may be made again."""
+"""Decides whether to repeat a call whose answer never came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starts an owner that belongs to nobody, for clients that are left without one."""
+"""Starts a new owner process for clients whose owner has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs elsewhere have a session do, call by call; how calls and answers travel is not its.
+"""Runs the calls of other programs on a session; transport is elsewhere.
 
 Results stay with the session until they are fetched or dropped: a client knows them by number.
 """

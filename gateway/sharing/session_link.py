@@ -1,4 +1,4 @@
-"""What a session elsewhere is reached through: another process on the folder, or a server."""
+"""The connection to a session in another process: the folder's owner, or a server."""
 
 from __future__ import annotations
 

@@ -250,9 +250,9 @@ COMMANDS: dict[str, Backslash] = {
         "\\password [ROLE]", "change a password; only its verifier is sent", set_password
     ),
     "dp": Backslash("\\dp [PATTERN]", "privileges on tables, views and sequences", _privileges),
-    "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
-    "conninfo": Backslash("\\conninfo", "what you are connected to, and as whom", _connection),
-    "c": Backslash("\\c [PATH|URL]", "go on with another warehouse", connect_elsewhere),
+    "l": Backslash("\\l", "the warehouse, your user and role", _warehouse),
+    "conninfo": Backslash("\\conninfo", "the warehouse or server, and your user", _connection),
+    "c": Backslash("\\c [PATH|URL]", "connect to another warehouse", connect_elsewhere),
     "preview": Backslash("\\preview STATEMENT", "how a statement would be rewritten", _preview),
     "g": Backslash(
         "\\g [FILE]", "run the statement, its rows to a file or |program", buffer_commands.run_again
@@ -261,11 +261,13 @@ COMMANDS: dict[str, Backslash] = {
     "gset": Backslash(
         "\\gset [PREFIX]", "keep its only row as variables", buffer_commands.keep_values
     ),
-    "gexec": Backslash("\\gexec", "run each value of its rows", buffer_commands.run_cells),
+    "gexec": Backslash(
+        "\\gexec", "run each value of its rows as a statement", buffer_commands.run_cells
+    ),
     "gdesc": Backslash("\\gdesc", "the columns it would give", buffer_commands.describe_result),
     "crosstabview": Backslash(
         "\\crosstabview [COLUMNS]",
-        "its values across: rows, headers, cells, order of headers",
+        "its result with a column per value: rows, headers, cells, order",
         buffer_commands.show_crosstab,
     ),
     "watch": Backslash(
@@ -273,25 +275,27 @@ COMMANDS: dict[str, Backslash] = {
     ),
     "e": Backslash("\\e [FILE]", "edit the statement, or a file, and run it", buffer_commands.edit),
     "sv": Backslash(
-        "\\sv VIEW", "the statement that makes a view again", definition_commands.show_view
+        "\\sv VIEW", "show the statement that creates a view", definition_commands.show_view
     ),
     "sf": Backslash(
-        "\\sf MACRO", "the statement that makes a macro again", definition_commands.show_macro
+        "\\sf MACRO", "show the statement that creates a macro", definition_commands.show_macro
     ),
     "ev": Backslash("\\ev VIEW", "edit that statement, and run it", definition_commands.edit_view),
     "ef": Backslash("\\ef MACRO", "the same for a macro", definition_commands.edit_macro),
     "p": Backslash("\\p", "show the statement", buffer_commands.show_buffer),
-    "r": Backslash("\\r", "forget what is typed", buffer_commands.reset_buffer),
+    "r": Backslash("\\r", "discard what is typed", buffer_commands.reset_buffer),
     "w": Backslash("\\w FILE", "write the statement to a file", buffer_commands.write_buffer),
-    "s": Backslash("\\s [FILE]", "what was typed before", buffer_commands.show_history),
+    "s": Backslash("\\s [FILE]", "show or save the history", buffer_commands.show_history),
     "timing": Backslash("\\timing [on|off]", "show how long each statement takes", _timing),
     "x": Backslash("\\x [on|off|auto]", "one line per column", _expanded),
     "pset": Backslash(
         "\\pset [OPTION VALUE]", "format, null, rows, expanded, footer, pager", _pset
     ),
-    "set": Backslash("\\set [NAME VALUE]", "a value for :name; " + ", ".join(_SWITCHES), _set),
-    "unset": Backslash("\\unset NAME", "forget a value", _unset),
-    "prompt": Backslash("\\prompt [TEXT] NAME", "ask for a value", outside.ask),
+    "set": Backslash(
+        "\\set [NAME VALUE]", "a variable, for which :name stands; " + ", ".join(_SWITCHES), _set
+    ),
+    "unset": Backslash("\\unset NAME", "remove a variable", _unset),
+    "prompt": Backslash("\\prompt [TEXT] NAME", "ask the user for a value", outside.ask),
     "if": Backslash("\\if TRUE|FALSE", "run what follows if it is true", branching.begin),
     "elif": Backslash("\\elif TRUE|FALSE", "else if this is true", branching.next_condition),
     "else": Backslash("\\else", "else", branching.otherwise),
@@ -304,7 +308,7 @@ COMMANDS: dict[str, Backslash] = {
     "echo": Backslash("\\echo TEXT", "write a text to the screen", outside.echo),
     "qecho": Backslash("\\qecho TEXT", "write a text where results go", outside.echo_to_output),
     "warn": Backslash("\\warn TEXT", "write a text to standard error", outside.warn),
-    "cd": Backslash("\\cd [FOLDER]", "go to a folder", outside.change_folder),
+    "cd": Backslash("\\cd [FOLDER]", "change the folder", outside.change_folder),
     "!": Backslash("\\! [COMMAND]", "run a command of the system", outside.run_program),
     "h": Backslash("\\h [STATEMENT]", "the form of a statement", _statement_help),
     "?": Backslash("\\?", "this list", _help),

@@ -1,4 +1,4 @@
-r"""What ``\pset``, ``\x``, ``\timing`` and ``\set`` change: how the shell shows and stops."""
+r"""The options that ``\pset``, ``\x``, ``\timing`` and ``\set`` change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a statement would be rewritten, under the connection's own catalog, and how that is shown."""
+"""Shows how the gateway would rewrite a statement under the connection's catalog."""
 
 from __future__ import annotations
 

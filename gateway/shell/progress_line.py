@@ -1,4 +1,4 @@
-"""How far a long statement is, on a line of the terminal that is gone once the statement ends."""
+"""Shows the progress of a long statement on a line of the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coming to an embedded warehouse with Parquet files, and leaving it with Parquet files.
+"""Adopts Parquet files into an embedded warehouse, and ejects tables to Parquet files.
 
 A warehouse has no plain tables of others, so what is adopted are files, and what is ejected are
 two: the current rows, and every row of the journal. Both can be undone: the files that were adopted

@@ -1,1 +1,1 @@
-"""Erasing a person: who is where, what must not be seen, and what may not come back."""
+"""Erasures: requests, the check of suppressed identifiers, legal holds, the audit log."""

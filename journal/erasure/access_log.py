@@ -1,4 +1,4 @@
-"""Changes of roles, grants and tables' policies enter the audit log in the commit that makes them.
+"""Enters changes of roles, grants and policies in the audit log, in their own commit.
 
 An entry says what was granted and revoked, and which attributes of a role are others; a password is
 "changed", whatever it was. Who makes a table is its owner without an entry.

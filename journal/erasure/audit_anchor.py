@@ -1,4 +1,4 @@
-"""Anchors of the audit log: its newest entry as noted outside of the store, a line of JSON each.
+"""Anchors of the audit log: its newest entry, noted outside the store as a line of JSON.
 
     {"at": "2026-11-24T05:00:00+00:00", "entry": 17, "hash": "1f0c..", "store": "5d4e.."}
 

@@ -1,4 +1,4 @@
-"""Is the audit log whole? Follows its chain, and holds what it tells of against the records.
+"""Verifies the audit log: its chain of hashes, and its entries against the records.
 
 It finds entries that were changed, added or removed, and requests that the log does not know. It
 changes nothing.

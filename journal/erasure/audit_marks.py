@@ -1,4 +1,4 @@
-"""What vouches for the audit log, the lists and the secret from a second place.
+"""Marks in a second place that show changes of the audit log, the lists or the secret.
 
     records      the number and hash of the newest entry, the number that a folder has noted, and a
                  keyed hash by which the secret is known again; all are written with the entry

@@ -72,12 +72,12 @@ def _refusals(
         if is_lasting and is_present and entry.path.root not in named:
             shown = table.by_physical(entry.path.root).name
             yield (
-                f"people would still be found in it by {shown}",
-                f"declare what becomes of {shown}, too, or keep the table with a reason",
+                f"its column {shown} would still identify people",
+                f"declare a change of {shown}, too, or keep the table with a reason",
             )
     if is_lasting and not identifies:
         yield (
-            "nothing says how people are found in it",
+            "it has no erasure descriptor, so no request finds people in it",
             "onboard it: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
 

@@ -1,4 +1,4 @@
-"""What an erasure puts in the place of values, where a table's rows stay: column by column. Pure.
+"""New values for columns of rows that an erasure keeps: NULL, masks, hashes. Pure.
 
     null | constant TEXT | mask [N] | hash | hmac | format
 
@@ -83,8 +83,8 @@ def parse_change(column_name: str, text: str) -> ColumnChange:
             return ColumnChange(column_name, change, value)
     raise PalimpsestError(
         Code.PRIVACY_ACTION,
-        f"no column can be changed by {text.strip() or 'nothing'!r}",
-        advice="take null, constant TEXT, mask, mask N (the last N characters stand, at most 9),"
+        f"{text.strip() or 'nothing'!r} is not a change of a column",
+        advice="use null, constant TEXT, mask, mask N (the last N characters stay, at most 9),"
         " hash, hmac or format",
     )
 
@@ -160,8 +160,7 @@ class Changes:
         if not is_text(kind):
             raise PalimpsestError(
                 Code.PRIVACY_ACTION,
-                f"rows have a column of type {kind} from before it was text, which {one.change}"
-                " cannot change",
+                f"older rows have the column as {kind}, and {one.change} changes text only",
                 advice="declare null for it: palimpsest privacy policy --set actions..=null",
             )
         match one.change:

@@ -1,4 +1,4 @@
-"""What a request looks for, kept for copies that could not be reached when it was accepted.
+"""Keeps what a request looks for until copies out of reach can be searched.
 
     <root>/_palimpsest/erasure/<request>.sought     readable by the owner alone
 

@@ -1,4 +1,4 @@
-"""Whether a request that waits asks for the same people already, told by the suppression list.
+"""Finds an open request that erases the same people, by the suppression list.
 
 No request keeps whom it names; but what it suppresses is on record as keyed hashes, and whoever
 names the same people again can be compared with these. Reads only.

@@ -1,4 +1,4 @@
-"""What a request asks for, and which tables it is about: the same in every store. Reads only."""
+"""What a request asks for, and which tables it concerns, in every store. Reads only."""
 
 from __future__ import annotations
 
@@ -172,9 +172,9 @@ def check_unambiguous(subjects: Subjects, found: Iterable[TargetTable]) -> None:
         if len(plans) > 1 and any(is_ambiguous(value, plans) for value in values):
             raise PalimpsestError(
                 Code.ERASURE,
-                f"tables have numbers of several countries as {name}, and one that the request"
-                " names does not say of which it is",
-                advice="write it with + and the code of its country",
+                f"a {name} of the request has no country code, and tables hold numbers of several"
+                " countries as this type",
+                advice="write it with + and the country code: +41441234567",
             )
 
 

@@ -1,4 +1,4 @@
-"""In the commit section: may these rows be written, or were they erased?
+"""Refuses, in the commit section, rows whose identifiers or keys were erased.
 
 A transaction that began before the erasure was accepted is told to run again (40001): the second
 time it no longer sees the rows. Whoever writes them later is refused. Reads only.

@@ -1,4 +1,4 @@
-"""Legal holds: what must not be removed, by whom and why, and since when.
+"""Legal holds: which rows no job may remove, who placed the hold, why and when.
 
 A hold covers a table, the rows of a table that meet a condition, or a person: a value of a column
 in one table or in all that have such a column, or what their erasure descriptors call so. Whoever

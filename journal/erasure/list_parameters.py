@@ -1,4 +1,4 @@
-"""What queries over the suppression list take: the keys that they hash with, and the present."""
+"""The parameters of queries over the suppression list: hash keys and the time."""
 
 from __future__ import annotations
 

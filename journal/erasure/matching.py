@@ -1,4 +1,4 @@
-"""Matching people: the keys of the rows of a relation in which somebody is named.
+"""Builds queries for the keys of rows that name a person.
 
 Rows are looked at in the columns they were written with, so an identifier is found in any version,
 also in a column that was dropped since. Works in every store; changes nothing.

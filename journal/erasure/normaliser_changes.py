@@ -1,4 +1,4 @@
-"""In the commit section: may a table's descriptor have this normaliser, beside what is on record?
+"""Refuses, in the commit section, a normaliser that recorded hashes do not allow.
 
 Suppressions, restrictions and legal holds are hashes of identifiers in certain forms; the values
 are destroyed. So a descriptor may have a normaliser

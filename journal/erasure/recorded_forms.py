@@ -1,4 +1,4 @@
-"""In which forms identifiers go on record: the plain ones, and all that tables of a store declare.
+"""The forms in which a store records hashes of an identifier.
 
 What is on record is hashes, and whom they are of is destroyed: a form that is missing then cannot
 be added. See ``normaliser_changes`` for who looks after that. Pure.

@@ -1,4 +1,4 @@
-"""Requests to erase: what they are about, how far they are, and the receipt for each table.
+"""Erasure requests: their targets, their states, and a receipt for each table.
 
     ACCEPTED --purge--> PURGED --no old byte left--> COMPLETED
     ACCEPTED --hold placed--> ON_HOLD --released--> ACCEPTED

@@ -1,4 +1,4 @@
-"""What erasures, holds and the audit log need of a journal, whichever store holds it.
+"""What erasures, holds and the audit log need of a journal: the protocol of all stores.
 
 How rows are found, hidden and removed differs from store to store; what is asked, recorded, fenced
 and proved does not, and goes through here.

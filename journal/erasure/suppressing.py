@@ -1,4 +1,4 @@
-"""Writing the suppression list: what a request erases may not be written again.
+"""Adds the identifiers and keys of a request to the suppression list.
 
 Keys are hashed by the store, where they are; identifiers in every form in which tables hold them.
 Runs in the session it is given; commits nothing.

@@ -1,4 +1,4 @@
-"""A part of one large table that a request is about, while others are about the rest of it.
+"""The part of a large table that one request of several covers.
 
     part 1, 2, ..   some files or segments each; no heads, nothing that is kept besides, no copies
     the last one    all that none of them has searched: what has come since, too

@@ -1,4 +1,4 @@
-"""Copies of what a request looks for, in tables that it does not search.
+"""Finds tables that may hold copies of erased values, and that a request does not search.
 
 Tags are inherited with the values of columns, so an inherited tag leads back to the column that the
 values came from; and a table knows the tables that CREATE TABLE AS has filled it from. What is

@@ -1,4 +1,4 @@
-"""Copies elsewhere that cannot be searched just now: which errors mean it, and what is said of it.
+"""Recognises errors that mean a copy is out of reach, and words the report.
 
 Pure.
 """

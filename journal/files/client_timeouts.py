@@ -1,4 +1,4 @@
-"""How long file systems elsewhere may be silent, where their own clients set no limit.
+"""Sets timeouts for clients of file systems that have none of their own.
 
     s3        its client gives up by itself, but for an upload that nobody answers, or nobody takes
     webhdfs   waits for ever

@@ -1,4 +1,4 @@
-"""Files that lie elsewhere, under a URL: the only home of fsspec.
+"""Files under URLs of other file systems: the only module that imports fsspec.
 
 A place is a path of this machine or a URL of any file system that fsspec knows (``s3://``,
 ``webhdfs://``, ``sftp://``, ``file://``). What begins like a URL is one: an unknown scheme is

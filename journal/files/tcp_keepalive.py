@@ -1,4 +1,4 @@
-"""How long a server may be silent before its connection counts as lost.
+"""Sets TCP keepalive, so that a connection to a dead server ends.
 
 A machine that vanishes, or a network that swallows packets, closes no connection: without a limit
 whoever waits for an answer waits for hours, and a lock on the server is held for as long. So TCP

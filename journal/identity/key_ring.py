@@ -1,4 +1,4 @@
-"""Which key an entry of the suppression list is hashed with, in a store that has several.
+"""The hash keys of a store, and the one that hashed an entry of the suppression list.
 
     key                     hashed with the key of the store itself
     key @0a1b2c3d4e5f6071   with that of another store, of whose tables it has replicas

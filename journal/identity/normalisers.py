@@ -1,4 +1,4 @@
-"""Which spellings of an identifier are one: the normaliser of an entry of a descriptor.
+"""Normalisers: which spellings of an identifier are equal.
 
     (none)         each character counts
     LOWER          neither blanks around nor the case of ASCII letters count

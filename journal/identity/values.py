@@ -1,4 +1,4 @@
-"""The values at a path, taken out of Arrow rows: what goes into filters, and what is asked of them.
+"""Takes the values at a path out of Arrow rows, for filters and searches.
 
 Walks the same paths as the SQL of ``paths``. Pure: arrays in, arrays out.
 """

@@ -1,4 +1,4 @@
-"""What of a row goes into its checksum: every value, so that two that differ are told apart.
+"""Hashes every value of a row for its checksum.
 
 DuckDB's own hash takes 0.0 for -0.0, and an empty list for NULL or for a list of NULLs.
 """

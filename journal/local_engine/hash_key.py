@@ -1,4 +1,4 @@
-"""The key of keyed hashes as a variable of DuckDB: a statement names it, and does not show it.
+"""Passes the key of keyed hashes to DuckDB as a variable, so no statement shows it.
 
 So neither an error that quotes a statement nor a unit of work has the key in its SQL.
 """

@@ -1,4 +1,4 @@
-"""DuckDB's own spelling of queries, which it makes names of columns of."""
+"""Asks DuckDB how it spells an expression when it names a result column after it."""
 
 from __future__ import annotations
 

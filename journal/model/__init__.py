@@ -1,1 +1,1 @@
-"""Values that all else is about: schemas, segments, plans, policies, versions, errors."""
+"""Values of all layers: schemas, segments, plans, policies, versions, errors."""

@@ -1,4 +1,4 @@
-"""Which tables the rows of a table were copied from, when CREATE TABLE AS made it.
+"""Records from which tables CREATE TABLE AS copied the rows of a table.
 
 The property ``copied_from`` holds their ids, so that it outlives renames. Whoever knows that nobody
 is in the copy removes the property. Pure.

@@ -1,4 +1,4 @@
-"""What becomes of rows that refer to rows which an erasure, or retention by date, takes away.
+"""What an erasure or retention does with rows that refer to the rows it removes.
 
     REPORT    they stay, refer to nothing, and are counted
     REFUSE    nothing is taken away while there are any

@@ -1,4 +1,4 @@
-"""By which columns the rows of a journal are spread over the machines of a store that has several.
+"""By which columns a journal's rows are distributed over machines, on stores with several.
 
 The property ``distributed_by`` lists them, as "a, b"; without it they are the key, so that all row
 versions of a key lie together. Stores on one machine take no notice. Pure.

@@ -1,4 +1,4 @@
-"""Which policy counts for a table where several scopes state one. Pure.
+"""Finds which policy counts for a table when several scopes state one. Pure.
 
     table  >  dataset  >  schema  >  database
 

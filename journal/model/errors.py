@@ -1,4 +1,4 @@
-"""Errors of every layer: one registry of stable codes and one exception class that teaches.
+"""The registry of error codes, and the exception that carries code, message and advice.
 
 An error says what happened, why, and what to do; it carries a stable code (``PAL-nnn``), the
 SQLSTATE a client may act on, and the position in the statement where one is known. Front ends map

@@ -1,4 +1,4 @@
-"""What the system and drivers raise, as errors of the project: the mapping of every front door.
+"""Maps errors of the operating system and of drivers to errors of the project.
 
 A full disk, a permission that is lacking and a folder that vanished may show anywhere. Whoever
 expects one says what it means; what nobody expected is given its code here. Swallows nothing.

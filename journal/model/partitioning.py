@@ -60,7 +60,7 @@ def parse_partitioning(text: str) -> Partitioning:
     """What a property says, its column as written; raises INVALID_DEFINITION."""
     found = _SHAPE.fullmatch(text)
     if found is None:
-        raise _partitioning_error(f"{text!r} is none")
+        raise _partitioning_error(f"{text!r} is not a partitioning")
     strategy, quoted, bare, word, rest = found.groups()
     column = quoted.replace('""', '"') if quoted else bare
     made = Partitioning(strategy.upper(), column)
@@ -89,9 +89,7 @@ def _bounds(text: str) -> tuple[str, ...]:
         found.append(one[1].replace("''", "'"))
         place = one.end()
     if not 2 <= len(found) <= _PARTS_MAX:
-        raise _partitioning_error(
-            f"{len(found)} bounds are given, and 2 to {_PARTS_MAX} are possible"
-        )
+        raise _partitioning_error(f"it has {len(found)} bounds; give 2 to {_PARTS_MAX}")
     return tuple(found)
 
 
@@ -111,7 +109,9 @@ def with_partitioning(table: Table, before: Table | None = None) -> Table:
     kind = exp.DataType.build(column.type, dialect="duckdb")
     if (made.unit and not kind.is_type(*_DATED)) or (made.step and not kind.is_type(*_WHOLE)):
         by = (made.unit or str(made.step)).upper()
-        raise _partitioning_error(f"{column.name} is {column.type}, which is not divided by {by}")
+        raise _partitioning_error(
+            f"{column.name} is {column.type}, which cannot be partitioned by {by}"
+        )
     stored = str(replace(made, column=column.physical))
     properties = tuple((n, stored if n == PROPERTY else t) for n, t in table.properties)
     return replace(table, properties=properties)

@@ -1,4 +1,4 @@
-"""What a statement over one cached row comes to, where it needs no store. Values."""
+"""The outcome of a statement over one cached row, which needs no store. Values."""
 
 from __future__ import annotations
 

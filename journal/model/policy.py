@@ -1,4 +1,4 @@
-"""What is kept for how long: a table's policy as a value, its properties, and what it may not say.
+"""The policy of a table as a value: how long it keeps rows, versions and backups.
 
     RETENTION = 90 DAYS ON COLUMN ds ACTION = DELETE    rows, by the date in the data
     ARCHIVE = 's3://vault/old'                          where rows go that ACTION = ARCHIVE keeps
@@ -170,7 +170,7 @@ def _dependents(value: str) -> Dependents:
         raise policy_error(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
     if found is Dependents.CASCADE:
         raise policy_error(
-            "retention goes by the dates of rows, and takes no rows of other tables along",
+            "DEPENDENTS cannot be CASCADE: retention removes rows by their own dates only",
             "give these tables a RETENTION of their own; use REPORT or REFUSE",
         )
     return found
@@ -228,7 +228,7 @@ def _check_column(table: Table, policy: Policy) -> None:
     found = next((c for c in table.columns if c.physical == policy.column), None)
     if found is None:
         raise policy_error(
-            f'the retention of {table.name} goes by a column "{policy.column}" it has not',
+            f'the retention of {table.name} needs the column "{policy.column}", which it lacks',
             "name a column of the table; UNSET POLICY (RETENTION) before the column is dropped",
         )
     if not is_dated(found):
@@ -257,11 +257,11 @@ def _check_archive(place: str) -> None:
         )
     why = why_no_place(place)
     if why is None and not is_elsewhere(place) and not local_path(place).is_absolute():
-        why = "what it is relative to may change"
+        why = "it is a relative path"
     if why is not None:
         raise policy_error(
-            f"nothing can be archived in {place}: {why}",
-            "name a URL as s3://bucket/folder, or a folder from the root on",
+            f"the gateway cannot archive rows in {place}: {why}",
+            "name a URL such as s3://bucket/folder, or an absolute folder",
         )
 
 
@@ -273,8 +273,8 @@ def check_late(policy: Policy) -> None:
     for name, limit in (("RETENTION", policy.retention), ("HISTORY", policy.history)):
         if limit is not None and limit.shortest <= late.longest:
             raise policy_error(
-                f"{name} of {limit} ends within the late-arrival window of {late}",
-                "keep rows longer than they may be late",
+                f"{name} = {limit} is not longer than LATE_ARRIVAL = {late}",
+                "keep rows for longer than they may arrive late",
             )
 
 

@@ -1,4 +1,4 @@
-"""A row that a plan refuses by failing: what the store is made to say, and what that means.
+"""A guard's refusal: the text that makes a store fail, and the error that it stands for.
 
 Of several reasons the first is told, as by guards that stand in this order. Pure.
 """

@@ -183,11 +183,13 @@ _WORDS = ("PARTITION", "EVERY", "DELAY", "START", "END", "PARALLEL", "BANDWIDTH"
 def _check(clause: Replication) -> None:
     for word, found in (("EVERY", clause.every), ("DELAY", clause.delay)):
         if found is not None and found.shortest != found.longest:
-            raise policy_error(f"{word} {found} is not always as long", "write minutes to weeks")
+            raise policy_error(
+                f"{word} {found} is not a fixed length of time", "use MINUTES, HOURS, DAYS or WEEKS"
+            )
     if clause.start is not None and clause.end is not None and clause.end <= clause.start:
-        raise policy_error("END does not lie behind START", "leave it out, or move it")
+        raise policy_error("END is not after START", "leave it out, or move it")
     if clause.delay is not None and clause.every is None:
-        raise policy_error("DELAY without EVERY delays nothing", "write EVERY 2 HOURS as well")
+        raise policy_error("REPLICATION has DELAY without EVERY", "write EVERY 2 HOURS as well")
 
 
 def _items(text: str) -> list[tuple[str, str]]:
@@ -208,7 +210,7 @@ def _items(text: str) -> list[tuple[str, str]]:
             value = value[1:-1].replace("''", "'")
         if not word or not value:
             raise policy_error(
-                f"{item.strip() or 'nothing'} is no part of REPLICATION",
+                f"{item.strip() or 'nothing'} is not a clause of REPLICATION",
                 "write TO 'profile', EVERY 2 HOURS, DELAY 1 HOUR",
             )
         found.append((word.upper(), value))
@@ -220,7 +222,8 @@ def _moment(word: str, text: str) -> datetime:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise policy_error(
-            f"{word} {text} is no moment", "write '2024-05-01' or '2024-05-01T12:00:00+00:00'"
+            f"{word} {text} is not a point in time",
+            "write '2024-05-01' or '2024-05-01T12:00:00+00:00'",
         ) from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 

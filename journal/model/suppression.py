@@ -1,4 +1,4 @@
-"""What of a request may not be written again: its keys alone, identifiers, or those of others too.
+"""The scope of a suppression: keys, identifiers, or identifiers of other rows as well.
 
     KEY         the keys of the rows that go
     IDENTIFIER  identifiers that the request names, where no row that stays holds them

@@ -1,4 +1,4 @@
-"""What a look through a warehouse has found, whichever store: a report, and the problems in it.
+"""The report of a verification, and the problems in it, for every store.
 
 An empty list of problems is the proof that nothing was found. Holds values, looks at nothing.
 """

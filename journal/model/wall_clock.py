@@ -1,4 +1,4 @@
-"""The wall clock: the one place that asks the machine for the time of day. It makes no versions."""
+"""The wall clock: the only module that reads the time of day. It makes no versions."""
 
 from __future__ import annotations
 

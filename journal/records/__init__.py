@@ -1,1 +1,1 @@
-"""What is on record beside the rows: backups, holds, requests, retired segments, states."""
+"""Records of a store: catalog, backups, holds, requests, retired segments, jobs."""

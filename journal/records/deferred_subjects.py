@@ -1,4 +1,4 @@
-"""What requests look for in copies out of reach, beside a server: a table for each request.
+"""Rows of deferred searches on servers: a table for each request.
 
 A table that is dropped leaves no rows behind, as deleted rows of a shared one would. Runs in the
 session it is given; commits nothing, decides nothing.

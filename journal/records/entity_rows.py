@@ -1,4 +1,4 @@
-"""Rows of declared entities: their versions, of which at most one counts."""
+"""Rows of declared entities: all versions, of which at most one is in force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of records for what happens to declared entities, who is told of it, and safe mode."""
+"""Tables of records for entities, events, notifications and safe mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to requests that name a key, kept for a day so that a repeat does nothing again."""
+"""Answers to requests with an Idempotency-Key, kept for a day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the login log: who came in, and who was refused. The newest of each are kept.
+"""Rows of the login log: logins and refusals, the newest of each.
 
 Logins and refusals are bounded apart, so that a flood of refusals drives no login out.
 """

@@ -1,4 +1,4 @@
-"""Rows of operations that take several transactions: what they were to do, and what undoes it."""
+"""Rows of operations that take several transactions: their steps, and how to undo them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may still read which segment files: running statements, and jobs for as long as they run.
+"""Which running statements and jobs may still read which segment files.
 
 The journal enters statements under its publish lock and asks for the paths under it too, so that no
 statement that sees an old manifest is overlooked.

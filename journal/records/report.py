@@ -1,4 +1,4 @@
-"""What a job says of itself, planned or done: the one place that defines the fields of a report.
+"""The report of a job, planned or done: the only definition of its fields.
 
 ``palimpsest job --json``, ``CALL system.<kind>``, ``system.jobs`` and Python give these fields, of
 every kind and on every store. docs/jobs.md says the same in words. Values; no work is done here.

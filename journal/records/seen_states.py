@@ -1,4 +1,4 @@
-"""States of a database's journals that this process has seen, so that it loads only what changed.
+"""Caches states of a database's journals, so that only changes are loaded.
 
 A state is found by its generation, which every commit raises. Statements of several threads may see
 different generations at once; each gets the state of its own. Thread-safe.

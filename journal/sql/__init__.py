@@ -1,1 +1,1 @@
-"""Relations over journals as SQL trees, dialects, and clauses written in other ones. Pure."""
+"""Relations over journals as SQL trees, dialects, and lowering of clauses. Pure."""

@@ -1,4 +1,4 @@
-"""Short makers of SQL trees, and pieces of SQL that are parsed once and filled with trees.
+"""Builders of SQL trees, and templates that are parsed once and filled with trees.
 
     call("size", l)                                  size(l)
     fill("CASE WHEN x = '' THEN -1 END", x=tree)     the piece with the tree in the place of x

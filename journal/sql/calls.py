@@ -1,4 +1,4 @@
-"""How a store's adapter changes calls of the canonical dialect: renamed, filled in, or refused.
+"""Translates function calls for a store: renames, completes or refuses them.
 
 Which calls those are is each store's own list. Pure: knows no function and no driver.
 """

@@ -1,4 +1,4 @@
-"""Current views that ask of all rows at once whether they are open: the same rows. Pure.
+"""Current views that filter base and changes in one condition over both. Pure.
 
     FROM (base UNION ALL changes WHERE end IS NULL) o ANTI JOIN changes c ON ..
  -> FROM (base UNION ALL changes) o ANTI JOIN changes c ON .. WHERE o.end IS NULL

@@ -1,4 +1,4 @@
-"""DuckDB's and PostgreSQL's SQL made ready for sqlglot, to be read as written; never runs any.
+"""Prepares the tokens of DuckDB's and PostgreSQL's SQL for sqlglot; runs nothing.
 
 sqlglot reads to translate: it settles units and paths that are known only when a statement runs,
 drops arguments that other engines do not have, and takes some names for types. Its parsers cannot

@@ -1,4 +1,4 @@
-"""Journal rows in memory: made of what a statement gives, and shown to queries by their columns."""
+"""Journal rows in memory: built from a statement's rows, and shown to queries."""
 
 from __future__ import annotations
 

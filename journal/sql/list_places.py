@@ -1,4 +1,4 @@
-"""Places in lists, ``l[i]``, that mean the same whatever is put into them. Pure.
+"""Keeps places in lists, ``l[i]``, counted from one when a tree changes around them. Pure.
 
 sqlglot's parsers take one from a place that they know to be a number, and its generators add one to
 a place that is known by then. A tree changes in between: a macro's parameter becomes a constant, a

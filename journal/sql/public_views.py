@@ -1,4 +1,4 @@
-"""The views everybody reads, as trees: names, what they read, their order, their DDL. Pure."""
+"""The views that every client reads, as trees: names, queries, order, DDL. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journal rows written under one layout of their table, as readers under another expect them.
+"""Reads journal rows written under one layout of a table as rows of another.
 
 Builds AST; reads nothing.
 """

@@ -1,4 +1,4 @@
-"""The rows of a journal with how often each counts, for aggregates that are linear in the rows.
+"""Journal rows with a sign, +1 or -1, for aggregates that are linear in the rows.
 
 Builders return fresh AST and do no I/O.
 """

@@ -1,4 +1,4 @@
-"""Makers of SQL as AST, for nodes that are the caller's own: nothing is copied or parsed.
+"""Makers of SQL nodes that neither copy nor parse their arguments.
 
 sqlglot's builders copy what they are given, whole trees again and again, and parse every string;
 that costs more than the rest of a rewrite. A node given here must not be used a second time: who

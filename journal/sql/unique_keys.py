@@ -1,4 +1,4 @@
-"""What no two rows of a table may share: its primary key, UNIQUE constraints, unique indexes.
+"""The unique keys of a table: primary key, UNIQUE constraints, unique indexes.
 
 An index over expressions, or over a part of the rows, is held to the same rule by other values:
 those of its expressions, and NULL for rows outside of its predicate, for NULL equals nothing. So

@@ -1,4 +1,4 @@
-"""What a transaction's writes come to: versions, definitions, rows by table, and the next state.
+"""Plans a commit: versions, definitions, rows by table, and the next state.
 
     writes, what is committed -> plan -> (a store appends) -> states of tables -> next state
 

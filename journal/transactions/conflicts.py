@@ -1,4 +1,4 @@
-"""The conflict check: have others written the same keys since a transaction's snapshot?
+"""The conflict check: has another transaction written the same keys since the snapshot?
 
 First committer wins per key. Two transactions conflict on a table when their journal rows share a
 key, or when both add open rows with the same values of a further unique key. Pure: compares few

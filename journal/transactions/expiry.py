@@ -1,4 +1,4 @@
-"""Which rows of a journal are past their time, as conditions and queries over present columns.
+"""Conditions and queries for rows that have expired by a policy.
 
     expired   rows dated before the cut-off, whatever their kind: every version of such a row
     ended     superseded versions that ended too long ago, or of which a key has too many

@@ -1,4 +1,4 @@
-"""Does a sealed piece hold what was written to it? If not, somebody else wrote there. Pure."""
+"""Finds sealed pieces to which somebody else has written. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for the commit section: one after another, or in a line that is served in groups.
+"""The queue before the commit section: one by one, or in groups.
 
 Whoever waits can be cancelled. The first of a line waits for the lock, and serves all who stand in
 line by then; meanwhile the next group gathers. Decides nothing else.

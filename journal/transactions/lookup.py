@@ -1,4 +1,4 @@
-"""Looking one row up by key: which files of a tier may hold it.
+"""Finds the files of a tier that may hold a row, by its key.
 
 A tier may be read file by file when all its segments have the table's present columns, in the types
 in which they are stored; then only the files whose key bounds admit the key need be opened. Pure.

@@ -1,4 +1,4 @@
-"""Rows that refer to what a job takes away: counted by foreign key, never touched.
+"""Counts rows that refer to rows which a job removes; changes none.
 
 Erasures and retention by date take rows without asking who refers to them. Whoever plans one, or
 reads what it did, is told how many rows are left pointing at nothing. Reads only.

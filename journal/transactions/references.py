@@ -1,4 +1,4 @@
-"""Foreign keys between transactions: what one relies on, another may have taken meanwhile.
+"""Checks foreign keys between concurrent transactions.
 
 A statement looks at what its own transaction sees. So before a transaction commits, what it wrote
 is looked at again beside the latest state, if somebody has changed the table at the other end since

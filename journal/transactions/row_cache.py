@@ -1,4 +1,4 @@
-"""Rows that were written lately, by key, in memory: what is looked up here asks no store.
+"""The row cache: recently written rows by key, in memory.
 
 Per key the newest versions that commits wrote, newest last, each with the version of its commit. A
 look-up at a snapshot takes the last one at or below it; a key that was deleted is here as such. A

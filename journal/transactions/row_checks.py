@@ -1,4 +1,4 @@
-"""What must hold of the rows of a journal, as queries that find the rows for which it does not.
+"""Queries for rows that break the rules of a journal.
 
 Used by verification. Pure but for running the queries in the session it is given.
 """

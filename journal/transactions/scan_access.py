@@ -1,4 +1,4 @@
-"""How a statement reads tables besides by whole tiers, and what most stores say of it."""
+"""How a statement reads tables other than by whole tiers: a protocol with defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session knows of the numbers that it has taken, and counters that are its own.
+"""The sequence numbers that a session has taken, and its own counters.
 
 ``currval`` and ``lastval`` are a session's, and a ROLLBACK changes neither. Numbers of temporary
 relations are counted in memory, since nobody else takes any.

@@ -1,4 +1,4 @@
-"""The steps of one plan as they run: what they made so far, and those that all stores run alike.
+"""The state of a plan while its steps run, and the steps that all stores share.
 
     Stage, Guard, Count, Change, and generated numbers             here, in the store's session
     Append, and what a store does in a way of its own              the store's statement

@@ -1,4 +1,4 @@
-"""What a commit leaves in ``system.transactions``: by whom, when, how many rows of which tables.
+"""Rows of ``system.transactions``: who committed, when, and how many rows of which tables.
 
 Every store records the same; each catalog has its own columns for it. Pure.
 """

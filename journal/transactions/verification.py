@@ -1,4 +1,4 @@
-"""Are journals whole? The pieces against what is listed, the rows against a journal's rules.
+"""Verifies journals: pieces against manifests, rows against the rules.
 
 What a piece is, and how it is looked at, is the store's: ``CheckPieces``. Everything is read and
 nothing is changed; an empty list of problems is the proof that nothing was found.

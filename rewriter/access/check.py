@@ -1,4 +1,4 @@
-"""Whether a role may run a statement: every kind of statement is named here, others are refused.
+"""Checks whether a role may run a statement; refuses kinds of statements it does not know.
 
 ``check_access`` comes before the rules, so that nobody hears of what they have no privilege on: not
 by its absence, not among near names, not by its columns. ``check_reached`` holds the finished plan

@@ -1,4 +1,4 @@
-"""CREATE, DROP, ALTER and COMMENT, held against what a role owns and may make. Pure."""
+"""Checks whether a role may CREATE, DROP, ALTER or COMMENT. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query reads, held against what a role may read.
+"""Checks what a query reads against the role's privileges.
 
 Views are read with the rights of their owners. The past of a table takes HISTORY and the whole of
 its columns. Raises UNKNOWN_TABLE for what the role has no privilege on, PRIVILEGE for what it has

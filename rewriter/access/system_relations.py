@@ -1,4 +1,4 @@
-"""Which relations of schema ``system`` tell of more than a role sees, and who may read those."""
+"""Which relations of ``system`` show more than a role's own tables, and who may read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A context in which only what a role sees is there, now and in the past. Pure."""
+"""A context that contains only what a role may see, now and in the past. Pure."""
 
 from __future__ import annotations
 

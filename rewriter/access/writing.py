@@ -1,4 +1,4 @@
-"""What a statement writes, held against what a role may write. Pure."""
+"""Checks what a statement writes against the role's privileges. Pure."""
 
 from __future__ import annotations
 

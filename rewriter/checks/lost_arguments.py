@@ -1,4 +1,4 @@
-"""Arguments that sqlglot leaves out: ``mod(7, 4, 2)`` would be ``7 % 4``.
+"""Refuses calls whose extra arguments sqlglot drops, such as ``mod(7, 4, 2)``.
 
 Its builders of functions take what they know of, and pass over the rest, and so do its generators.
 A call with more is refused, as a store refuses it. Pure.

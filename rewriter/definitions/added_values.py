@@ -1,4 +1,4 @@
-"""What a column that ALTER TABLE adds has in the rows there are, where no DEFAULT says it. Pure."""
+"""The values of a column that ALTER TABLE adds without a DEFAULT. Pure."""
 
 from __future__ import annotations
 

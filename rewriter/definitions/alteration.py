@@ -328,7 +328,7 @@ class Alteration:
         return PalimpsestError(
             Code.INVALID_DEFINITION,
             f'{self.table.name} has no constraint "{name}"',
-            advice="it has " + (", ".join(names) or "none"),
+            advice=f"its constraints are {', '.join(names)}" if names else "the table has none",
             position=position_of(node),
         )
 

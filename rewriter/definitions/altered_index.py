@@ -1,4 +1,4 @@
-"""ALTER INDEX, and ALTER TABLE of an index: an index, or what a key has in its place. Pure."""
+"""ALTER INDEX, and ALTER TABLE on an index or on a constraint in its place. Pure."""
 
 from __future__ import annotations
 

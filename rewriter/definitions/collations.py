@@ -1,4 +1,4 @@
-"""Collations of columns: what they may be, and where they are said. Pure.
+"""Checks collations of columns. Pure.
 
 As in DuckDB, a collation decides comparisons, groups and order, and keys are compared by bytes.
 """

@@ -1,4 +1,4 @@
-"""What may stand behind PRIMARY KEY, UNIQUE and AS IDENTITY: nothing that would not hold. Pure."""
+"""Checks the options of PRIMARY KEY, UNIQUE and AS IDENTITY. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views, materialised ones too, that read what is dropped: PostgreSQL drops nothing under one.
+"""Refuses to drop what views read, as PostgreSQL does.
 
 Pure.
 """

@@ -1,4 +1,4 @@
-"""FOREIGN KEY and REFERENCES of a table's definition, and what definitions they hold in place.
+"""Reads FOREIGN KEY and REFERENCES, and refuses changes that would break foreign keys.
 
 A reference is resolved when the rest of the definition is known, because it may name the table
 itself. Pure.

@@ -1,4 +1,4 @@
-"""Names of indexes: which are free, and which index one means.
+"""Finds an index by its name, and checks that a new name is free.
 
 Each index of a schema has one of its own; in PostgreSQL it is no relation's either.
 

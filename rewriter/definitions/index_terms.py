@@ -1,4 +1,4 @@
-"""What CREATE INDEX says, as an ``Index`` over physical columns; what ON CONFLICT says of one.
+"""Turns the terms of CREATE INDEX and ON CONFLICT into an ``Index`` over columns.
 
 Orders, methods and included columns are recorded as they were written: no answer depends on them.
 Whatever would change answers is refused. Pure.

@@ -1,4 +1,4 @@
-"""Which types have a time zone, and which a primary key may have: those with one spelling a value.
+"""Which types a primary key may have: those whose equal values are stored alike.
 
 What was erased is kept out by a hash of its key, and found in files by the key as it is stored. An
 interval of a month equals one of thirty days and is stored otherwise, so it is refused, and so are

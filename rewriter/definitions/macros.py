@@ -1,4 +1,4 @@
-"""Macros: their bodies in the place of their calls, so that no store needs them. Pure."""
+"""Replaces calls of macros by their bodies. Pure."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _no_fit(found: Macro, call: exp.Anonymous, why: str) -> PalimpsestError:
     forms = "; ".join(shown_form(found, form) for form in found.bodies)
     return PalimpsestError(
         Code.BIND,
-        f"the macro {function_name(call)} cannot be called so: {why}",
+        f"the call does not fit macro {function_name(call)}: {why}",
         advice=f"call {forms}",
         position=position_of(call),
     )

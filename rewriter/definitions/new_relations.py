@@ -1,4 +1,4 @@
-"""Names and definitions about to enter the catalog: are they free, does the store take them?
+"""Checks new relations: the name is free, and the store supports the definition.
 
 Shared by the rules for CREATE, ALTER and UNDROP. Pure.
 """

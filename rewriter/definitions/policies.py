@@ -1,4 +1,4 @@
-"""Setting a table's properties, those of its policy among them, and what a legal hold forbids.
+"""Checks properties and policies that a statement sets, also against legal holds.
 
 What holds there are is known to the store alone, so a change that would remove rows carries a guard
 that looks. Pure.
@@ -118,14 +118,14 @@ def check_targets(
             if why is not None:
                 raise PalimpsestError(
                     Code.POLICY,
-                    f"{clause.target} is no place for a replica: {why}",
+                    f"{clause.target} cannot hold a replica: {why}",
                     advice="name a bucket as 's3://bucket/folder', or a profile that has its URL",
                 )
             continue
         if not context.capabilities.replicates_to:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                "this kind of store has no replicas of its tables in other stores",
+                "this kind of store cannot replicate its tables to other stores",
                 advice="name a bucket, as 's3://bucket/folder', or a profile that has its URL",
             )
         schemes = context.capabilities.replicates_to
@@ -143,7 +143,7 @@ def check_inlining(table: Table, context: RewriteContext) -> None:
     if inline_commits(table) and not context.capabilities.inline_commits:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            "this kind of store appends a small commit as fast as its catalog would",
+            "this kind of store has no inline commits: it appends small commits fast enough",
             advice="leave out inline_commits; it is for Spark and Hive",
         )
 

@@ -1,4 +1,4 @@
-"""Row policies that read what a statement would drop or change: it is refused, CASCADE or not.
+"""Refuses to drop or change what a row policy reads, even with CASCADE.
 
 Without what it reads a policy tells nothing, and to drop it as well would show every row. Pure.
 """

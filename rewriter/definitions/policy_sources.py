@@ -1,4 +1,4 @@
-"""What the queries in a row policy read, and how its text names that.
+"""Finds what the queries of a row policy read, and how its text names it.
 
 Text that is kept names a table by its number, ``"_palimpsest_table"."17" AS members``, so that
 renaming it changes nothing, and another table under its old name is never read in its place. A

@@ -1,4 +1,4 @@
-"""What may stand behind REFERENCES: actions, MATCH, and when it is checked. Pure."""
+"""Checks the options of REFERENCES: actions, MATCH, and when it is checked. Pure."""
 
 from __future__ import annotations
 

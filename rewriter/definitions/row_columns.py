@@ -1,4 +1,4 @@
-"""What a column's name means where one row is seen: in a CHECK, an index, in USING. Pure.
+"""Resolves column names where an expression sees one row: CHECK, index, USING. Pure.
 
 ``t.c.f`` may be field f of column c of table t, and ``c.f`` too; a table's name goes first.
 """

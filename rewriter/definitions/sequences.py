@@ -1,4 +1,4 @@
-"""Sequences by name: in calls of nextval and its kin, in defaults, and as a serial column's own.
+"""Finds sequences by name: in nextval and similar calls, in defaults, of serial columns.
 
 A column that is GENERATED AS IDENTITY, or SERIAL, has a sequence called ``<table>_<column>_seq`` as
 in PostgreSQL, which counts where the column counts. Pure.

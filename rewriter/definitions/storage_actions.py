@@ -1,4 +1,4 @@
-"""Actions of ALTER TABLE that do nothing here: what they name must be there. Pure."""
+"""Accepts storage actions of ALTER TABLE without effect, after checking names. Pure."""
 
 from __future__ import annotations
 

@@ -89,10 +89,10 @@ class FieldChange:
 
     def _no_field_error(self, depth: int) -> PalimpsestError:
         where = ".".join(self.path[: depth + 1])
-        what = f'"{where}" is no part of the column' if where else "the column is no STRUCT"
+        what = f'"{where}" is not a part of the column' if where else "the column is not a STRUCT"
         return PalimpsestError(
             Code.UNKNOWN_COLUMN,
-            what if depth < len(self.path) else f"{what}, nor is what its path leads to",
+            what if depth < len(self.path) else f"{what}, and neither is the last name of the path",
             advice="name fields of structs, element of lists, key and value of maps",
             position=position_of(self.node),
         )

@@ -1,4 +1,4 @@
-"""What policies on a table need of its columns. Pure."""
+"""Refuses to drop or change columns that a row policy or a mask uses. Pure."""
 
 from __future__ import annotations
 

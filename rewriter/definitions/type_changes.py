@@ -1,4 +1,4 @@
-"""What becomes of tables and types when a type changes that they were declared with. Pure."""
+"""Changes tables and types that were declared with a type that changes. Pure."""
 
 from __future__ import annotations
 

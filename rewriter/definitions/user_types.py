@@ -1,4 +1,4 @@
-"""Types of users by name: what they stand for is put in their place, so that no store needs them.
+"""Replaces names of user-defined types by their definitions.
 
 A column keeps what it was declared as beside what that stood for, so that a type that changes
 changes the columns declared with it. Pure.

@@ -1,4 +1,4 @@
-"""Queries over a relation that is no table of the catalog. Pure."""
+"""Wraps queries around a relation that is not in the catalog. Pure."""
 
 from __future__ import annotations
 

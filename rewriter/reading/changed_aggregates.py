@@ -1,4 +1,4 @@
-"""What becomes of aggregates over changed tables before their tables are rewritten.
+"""Prepares aggregates over changed tables for splitting.
 
 COUNT(*) is told by what is on record (``counted_rows``), and sums are split (``linear``). It says
 what was done to which table, for the plan and the preview, and rewrites no table itself.

@@ -1,4 +1,4 @@
-"""What a client may write in short, spelled out before tables become relations. Pure.
+"""Expands abbreviations in queries before tables become relations. Pure.
 
 Settings, users and schemas get their values, short pivots their sources, and results their names.
 """

@@ -1,4 +1,4 @@
-"""COUNT(*) of a whole table, told by what its manifest counts: no row is read.
+"""Answers COUNT(*) of a whole table from the counts of its manifest.
 
     SELECT count(*) FROM t   -->   SELECT $p_rows_0 AS "count_star()"
 

@@ -1,4 +1,4 @@
-"""Constants beside values of an enum are of that enum, where the dialect says so.
+"""Gives constants the enum type of the values that they are compared with.
 
 In PostgreSQL the ``'ok'`` of ``mood > 'ok'`` is a mood, and compares by its place among the moods;
 in DuckDB it is a text. The cast names the type, so that views and checks that are kept follow the

@@ -1,4 +1,4 @@
-"""Which expressions have values that can be added and taken away again without a trace. Pure.
+"""Finds expressions whose sums can be added and subtracted exactly. Pure.
 
 Whole numbers and decimals are exact; sums of floating-point numbers depend on the order of their
 rows (x + y - y is not x), so nothing can be subtracted from them. What is not known is not exact.

@@ -1,4 +1,4 @@
-"""Which conditions may fail on a row, and which queries give rows before they have read all.
+"""Finds conditions that may fail on a row, and queries that stop before their last row.
 
 A store may ask a condition of a row that has ended: it moves it below the anti-join that leaves
 such rows out. Then ``CAST(name AS INTEGER)`` fails on a name that was corrected long ago. What is

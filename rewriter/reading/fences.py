@@ -1,4 +1,4 @@
-"""Fences: what is asked of a query's rows above one stays above it, whatever an optimizer prefers.
+"""Fences that keep an optimizer from moving conditions below them.
 
 PostgreSQL and DuckDB move no condition below OFFSET 0, Spark none below a random number.
 """

@@ -1,4 +1,4 @@
-"""Finding the predicates that pin columns to one value, so that not all of a table is read.
+"""Finds predicates that fix columns to one value, so that a read needs few files.
 
 ``WHERE k = 5`` on a table's key means at most one current row; the relation for it can be found by
 key in each tier instead of by joining tiers. Of a column with filters it means some of the files.

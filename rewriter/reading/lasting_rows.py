@@ -1,4 +1,4 @@
-"""Rows that last, behind a fence: what is asked of them is asked of no row that has ended."""
+"""Puts a fence around current rows, so that no condition fails on an ended row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions of a client that rows may be asked before a row policy is, so that files are skipped.
+"""Finds conditions that may run before a row policy without leaking rows.
 
 A condition that cannot fail and has no effect tells nothing of hidden rows: of a plain column, and
 of constants whose type fits it, so that neither side needs a cast that could fail on a row. The

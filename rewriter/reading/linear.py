@@ -1,4 +1,4 @@
-"""Linear aggregates without a join: aggregate the base as it is, and the changes with a sign.
+"""Splits linear aggregates: over the base as it is, and over signed changes.
 
 SUM, COUNT and AVG over exact types are linear in the rows: what a closing row takes away can be
 subtracted. So ``SELECT g, SUM(x) .. GROUP BY g`` over a changed table is the plain aggregate of its

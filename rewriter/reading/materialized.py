@@ -1,4 +1,4 @@
-"""Whether a materialised view is read from its rows, or through its query as any view is. Pure."""
+"""Decides whether a materialised view is read from its rows or by its query. Pure."""
 
 from __future__ import annotations
 

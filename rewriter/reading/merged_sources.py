@@ -1,4 +1,4 @@
-"""A query over a subquery that only filters and projects, as one query over the tables in that.
+"""Merges a subquery that only filters and projects into the query around it.
 
     SELECT g, sum(n) FROM (SELECT k % 10 AS g, n FROM t WHERE a > 3) AS x GROUP BY g
     SELECT k % 10 AS g, sum(n) AS "sum(n)" FROM t WHERE a > 3 GROUP BY k % 10

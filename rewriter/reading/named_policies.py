@@ -1,4 +1,4 @@
-"""Row policies with names, as PostgreSQL has them, and the conditions that they come to.
+"""Combines PostgreSQL's named row policies into the conditions of one policy.
 
     CREATE POLICY --NamedPolicy--> combined --TablePolicy--> what a role has of the rows
 

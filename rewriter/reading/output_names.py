@@ -1,4 +1,4 @@
-"""The names of a query's columns, as far as they can be told without the store. Pure."""
+"""Finds the names of a query's columns without asking the store. Pure."""
 
 from __future__ import annotations
 

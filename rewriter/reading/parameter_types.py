@@ -1,4 +1,4 @@
-"""What types a statement's parameters have, as far as their places in it tell.
+"""Finds the types of parameters from their places in a statement.
 
 A parameter has the type of what it is compared or computed with, of the column that it is put into,
 or the one it is cast to. A client that sends text for a parameter of no stated type is understood

@@ -1,4 +1,4 @@
-"""The text that is kept of a policy on rows, of a mask of a column, and of a mask of a tag.
+"""Writes the stored text of row policies and masks.
 
 It is canonical and over physical names, with macros expanded and roles by their numbers, so that
 renaming changes nothing, and a role made anew under an old name gets nothing. Pure.

@@ -1,4 +1,4 @@
-"""The name a store gives a result column without an alias, where a rewrite would change it.
+"""Keeps the name that a store gives a result column, where a rewrite would change it.
 
 Only expressions whose name is known are named; for the rest the rewrite is not used. The forms are
 DuckDB's: function names in lower case, operators in parentheses, ``count_star()``.

@@ -1,4 +1,4 @@
-"""What a role sees of a table under its policies: fewer rows, and other values in their place.
+"""Applies row policies and masks to the tables that a role reads.
 
     SELECT CASE WHEN seen THEN mask END AS c, .. FROM (rows) WHERE seen AND fence
 
@@ -234,8 +234,8 @@ def check_no_raw(ast: exp.Expr, alias: str, table: Table) -> None:
         if whole:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                f"a statement that changes {table.name}, of which columns are masked, cannot use"
-                " its row as a whole",
+                f"columns of {table.name} are masked, so a statement that changes it cannot name"
+                " all of them at once",
                 advice="name the columns",
                 position=position_of(node),
             )

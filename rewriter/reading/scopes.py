@@ -1,4 +1,4 @@
-"""What names mean inside a query: schema-qualified columns, equal table names, version columns.
+"""Resolves names inside a query: schema-qualified columns, equal table names, versions.
 
 The relations that stand for tables are known by alias alone, so ``a.t.x`` becomes the column of the
 alias of ``a.t``. Works on the query before its tables are replaced. Pure.

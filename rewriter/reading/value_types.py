@@ -1,4 +1,4 @@
-"""What is known of values: their type in the store, their enum, and their collation.
+"""Finds the types of values: in the store, of enums, and their collations.
 
 Columns are found in the relations that a statement names, through subqueries, CTEs and views, while
 these are still logical. What cannot be told is unknown. Pure.

@@ -151,7 +151,7 @@ def _with_constraint(
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f'{table.name} has no constraint "{name}"',
-            advice="it has " + (", ".join(names) or "none"),
+            advice=f"its constraints are {', '.join(names)}" if names else "the table has none",
             position=position_of(node),
         )
     said = dict(table.constraint_comments)

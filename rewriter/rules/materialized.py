@@ -146,8 +146,8 @@ def _changed(properties: dict[str, str], action: exp.AlterSet, table: Table) -> 
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"{name} cannot be set for a materialized view",
-                advice="set " + ", ".join(sorted(_POLICIES)) + " or SCHEDULE_kind; the rest says"
-                " something of rows, which are those of its query",
+                advice="set " + ", ".join(sorted(_POLICIES)) + " or SCHEDULE_kind; other rules"
+                " are about rows, and these come from its query",
                 position=position_of(node),
             )
         value = node.args.get("value")

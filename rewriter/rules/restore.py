@@ -1,4 +1,4 @@
-"""RESTORE TABLE: the difference between now and then, written as a new version.
+"""RESTORE TABLE: writes the difference between now and then as a new version.
 
 Rows of then that are missing come back, changed ones change back, later ones go. With WHERE, a row
 takes part if it meets the condition now or met it then. Being an ordinary write, it can be undone

@@ -139,7 +139,7 @@ def _member(role: Role, of: Role, admin: bool, access: AccessControl) -> Role:
         raise PalimpsestError(
             Code.GRANT,
             f'role "{of.name}" is a member of role "{role.name}"',
-            advice="memberships make no circle",
+            advice=f"a role cannot be a member of itself; REVOKE {role.name} FROM {of.name} first",
         )
     before = next((m for m in role.memberships if m.role == of.id), Membership(of.id))
     others = tuple(m for m in role.memberships if m.role != of.id)
@@ -204,7 +204,7 @@ def _with_options(role: Role, options: RoleOptions) -> Role:
     if limit is not None and limit < -1:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"CONNECTION LIMIT {limit} is no number of connections",
+            f"CONNECTION LIMIT {limit} is not a number of connections",
             advice="write -1 for no limit",
         )
     return replace(role, **given)
@@ -219,7 +219,7 @@ def _moment(text: str) -> str | None:
     except ValueError:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"'{text}' is no moment",
+            f"'{text}' is not a point in time",
             advice="write VALID UNTIL '2030-01-31 12:00:00+00', or 'infinity'",
         ) from None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC).isoformat()

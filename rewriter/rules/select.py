@@ -1,4 +1,4 @@
-"""SELECT and all other reads: puts a relation in the place of each table."""
+"""SELECT and other reads: replaces each table by a relation over its journal."""
 
 from __future__ import annotations
 

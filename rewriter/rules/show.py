@@ -1,4 +1,4 @@
-"""SHOW, DESCRIBE and SUMMARIZE: what tables there are and what they look like.
+"""SHOW, DESCRIBE and SUMMARIZE: lists and describes tables.
 
 Answers come from the catalog as constant rows, in the shape clients of the input dialect expect;
 queries are described by the store.

@@ -1,4 +1,4 @@
-"""DROP .. IF EXISTS of what nobody can create here, as migrations and dumps send it first. Pure.
+"""Accepts DROP .. IF EXISTS of objects that cannot exist here, as dumps send it. Pure.
 
 DROP TRIGGER | RULE IF EXISTS name ON table [CASCADE | RESTRICT]
 DROP PROCEDURE | ROUTINE | AGGREGATE | OPERATOR | CAST | COLLATION | STATISTICS | EVENT TRIGGER

@@ -1,4 +1,4 @@
-"""How deep a statement goes, counted on its tokens before any parser recurses into it.
+"""Limits the nesting of a statement by its tokens, before any parser recurses.
 
 The parser descends once per bracket, tries a chain of joins without conditions in every possible
 nesting, and takes a chain of subscripts apart again and again: each has its limit here, since the

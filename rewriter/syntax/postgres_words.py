@@ -1,4 +1,4 @@
-r"""PostgreSQL's texts of arrays and dates, UNNEST of several, FLOAT(n), encode and decode.
+r"""Translates PostgreSQL's array and date texts, UNNEST of several lists, and similar.
 
 All of it in words that every store takes:
 

@@ -1,4 +1,4 @@
-"""DuckDB's one value for several columns, in words that every rule knows.
+"""Expands DuckDB's assignment of one value to several columns.
 
 UPDATE t SET (a, b) = 3    becomes  UPDATE t SET (a, b) = (3, 3)
 

@@ -1,4 +1,4 @@
-"""Where in an INSERT's text a value stands that is one too many, or a column that has none.
+"""Finds the place of a value too many in an INSERT's text, or of a column without one.
 
 sqlglot keeps places of names, not of literals, so the tokens of the statement are counted. Pure;
 only errors come here.

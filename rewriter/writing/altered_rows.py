@@ -1,4 +1,4 @@
-"""What an ALTER writes: a table's new definition, and its rows where their values are others now.
+"""Plans an ALTER: the new definition, and a rewrite of rows whose values change.
 
 Rows are checked for what the definition says of the columns that it concerns. Pure.
 """

@@ -1,4 +1,4 @@
-"""What went from a parent, as a relation to join its children with. Pure.
+"""The parent rows that changed, as a relation to join children with. Pure.
 
 Columns ``v0..`` are the values that rows may refer to, ``w0..`` those that replace them.
 """

@@ -1,4 +1,4 @@
-"""SELECT .. FOR UPDATE and its kin: the rows read are claimed, as if they were written as they are.
+"""SELECT .. FOR UPDATE: claims rows by writing them unchanged.
 
 Nothing is locked, so nobody waits: of two transactions that claim or write a row, the second to
 commit gets 40001. FOR SHARE claims alike. What the transaction has written is claimed already.

@@ -1,4 +1,4 @@
-"""Where a call that takes a number stands, and for which rows it is made. Pure."""
+"""Finds where a statement calls a sequence, and for which rows. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards that a row which a role writes is one that it sees: WITH CHECK of a row policy. Pure."""
+"""Guards for WITH CHECK of row policies: a written row must be visible to the role. Pure."""
 
 from __future__ import annotations
 

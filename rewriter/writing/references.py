@@ -1,4 +1,4 @@
-"""Guards for foreign keys: what a statement leaves behind must have its parents.
+"""Guards for foreign keys: every row that a statement writes has its parents.
 
 They look at the state after the whole statement: the rows there are, less those that end, and those
 that begin, in every table that the statement changes. Rows whose reference stays as it was are not

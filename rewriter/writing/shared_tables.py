@@ -1,4 +1,4 @@
-"""Several parts of one statement that change the same table.
+"""Checks and plans several parts of one statement that change the same table.
 
 Where all of them see the rows before the statement, as in PostgreSQL, a row that two of them
 change, or two that begin rows with the same key, are refused: PostgreSQL would leave one change
@@ -41,8 +41,8 @@ def with_shared_tables(reads: Reads, parts: Sequence[StatementPart]) -> list[Sta
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"one statement changes {part.table.name} twice",
-                advice="use two statements in one transaction; a table may be changed by several"
-                " parts unless a foreign key from or to it is deferrable, or CASCADE or SET NULL",
+                advice="use two statements in one transaction; one statement may do it only if no"
+                " foreign key from or to the table is DEFERRABLE, CASCADE or SET NULL",
             )
         if reads.changed:
             earlier = (p for p in found[:place] if p.table.id == part.table.id)

@@ -1,4 +1,4 @@
-"""A SELECT in two: one keeps what its outputs read, the other computes them from what was kept.
+"""Splits a SELECT: an inner one keeps its inputs, an outer one computes its outputs.
 
 In between the kept rows can be counted. Pure.
 """

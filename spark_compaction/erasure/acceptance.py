@@ -1,4 +1,4 @@
-"""Accepting a request to erase: who is meant is found, and from the commit on nobody sees them.
+"""Accepts a request: finds its rows, hides them, and records it in one commit.
 
     search   what the store holds, live and kept, copies elsewhere, and what depends on what is
              found there, while others read and write

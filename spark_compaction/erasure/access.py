@@ -1,4 +1,4 @@
-"""Everything about a person: all versions of all rows that name them, for a package of their own.
+"""Collects all versions of all rows that name a person, for an access package.
 
 Columns and tables that were dropped are in it where a store still reads them. The search is the
 same as for an erasure; what is being erased is not seen any more. The package is made in memory, so

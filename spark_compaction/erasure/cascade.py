@@ -1,4 +1,4 @@
-"""Rows that depend on erased ones, followed along foreign keys from table to table, to go as well.
+"""Follows foreign keys from erased rows to the rows that refer to them.
 
     keys that go -> the values they are referred by -> keys of rows that had one of these, in any
     version -> what refers to those, until nothing is added

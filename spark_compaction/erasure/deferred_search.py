@@ -1,4 +1,4 @@
-"""Copies that were out of reach when a request was accepted, searched once they can be reached.
+"""Searches copies that were out of reach when a request was accepted.
 
     accept:  the copy is NOT_SEARCHED, and what is looked for is kept aside
     purge:   keys found there -> a mask and suppressions of their own, as at acceptance

@@ -1,4 +1,4 @@
-"""The receipt of what is searched late, in the request as it is on record. Writes nothing."""
+"""Updates the receipt of a request after a deferred search. Writes nothing."""
 
 from __future__ import annotations
 

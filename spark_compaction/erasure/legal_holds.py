@@ -1,4 +1,4 @@
-"""Which keys of a request a legal hold spares: the one place that decides it, for every store.
+"""Decides which keys of a request a legal hold spares, for every store.
 
     keys of a request in a table --split--> hidden    a mask: nobody sees or writes them
                                       `---> spared    under a hold: seen and written as before

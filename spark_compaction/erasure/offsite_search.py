@@ -1,4 +1,4 @@
-"""Copies elsewhere, looked at one by one as they lie there: for a search, and for a purge.
+"""Searches and purges copies elsewhere, one after another.
 
 Who is in a copy only is found when a request is accepted. A copy that cannot be reached is left out
 and named: a search of it waits, and a purge goes on with the others. How rows of a copy are found

@@ -1,4 +1,4 @@
-"""Rows that stay and refer to what an erasure takes: counted by foreign key, or a refusal.
+"""Counts rows that would refer to erased rows, or refuses the erasure.
 
 The same in every store. Changes nothing.
 """

@@ -1,4 +1,4 @@
-"""One run of purges: from accepted requests to receipts.
+"""Runs the purge of accepted requests, table by table, and completes them.
 
     search     copies that were out of reach when a request was accepted
     hold       what a legal hold keeps back waits for its release

@@ -1,4 +1,4 @@
-"""Letting erased people come back: entries of the suppression list are taken off it.
+"""Readmits erased people: removes entries from the suppression list.
 
 A person who becomes a customer again is named again, so that the hashes can be found; or all that a
 request suppressed is let in. What was erased does not come back by it. Every use is audited. A

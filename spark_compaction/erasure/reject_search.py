@@ -1,4 +1,4 @@
-"""Reject files of tables that a request reaches: listed in its receipts, and cleared by the purge.
+"""Finds reject files of a request's tables, lists them in receipts, and clears them.
 
     accept   every file on record of such a table gets a receipt, NOT_SEARCHED, in the same commit
     purge    rows that name somebody go; a request by a condition, which rejected rows cannot be

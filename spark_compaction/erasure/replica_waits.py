@@ -1,4 +1,4 @@
-"""What a purged request waits for because of replicas: each must have been made anew since.
+"""Finds the replicas that a purged request still waits for.
 
 A replica has what its source had when it was read. A request is not completed while one was read
 before the rows were gone; the next run of its replication takes them away there.

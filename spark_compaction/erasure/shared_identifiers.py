@@ -1,4 +1,4 @@
-"""Identifiers of a request that rows outside it still hold: counted, and let be unless asked.
+"""Counts identifiers of a request that other rows hold, and leaves them writable.
 
     nobody else holds it   suppressed wherever it is described
     rows that stay do      suppressed in the other tables that describe it; there, if ALL is asked

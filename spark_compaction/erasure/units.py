@@ -1,4 +1,4 @@
-"""Work on many pieces in units of so many bytes, each of which is a commit of its own. Pure."""
+"""Divides work on many pieces into units of so many bytes, each its own commit. Pure."""
 
 from __future__ import annotations
 

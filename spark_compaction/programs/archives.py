@@ -1,4 +1,4 @@
-"""What retention has archived: moved to a place as a copy, which erasures follow.
+"""Moves archived rows to another place as a copy that erasures reach.
 
 Archived rows stay in the store until they are known to lie elsewhere; killed in between, the next
 run goes on. Which rows are archived is the retention's to decide.

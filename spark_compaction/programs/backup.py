@@ -1,4 +1,4 @@
-"""Backups: what a table consists of gets a name, and stays until the backup expires.
+"""Backups: names the segments of a table, and keeps them until the backup expires.
 
 Nothing is copied: segments never change, so their list is the backup. With a place the files are
 copied there, and the copy is what is recorded. A copy is made of a backup that is kept while it is

@@ -81,7 +81,7 @@ def check_place(run: BackupRun, place: str) -> None:
     if why is not None:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            f"{shown_place(place)} is no place for a replica: {why}",
+            f"{shown_place(place)} cannot hold a replica: {why}",
             advice="name one as s3://bucket/folder or file:///folder",
         )
     copies.full_place(run.transport.root, place)

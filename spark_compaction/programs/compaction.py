@@ -1,4 +1,4 @@
-"""Compaction: what was changed is worked into the base, what was superseded moves to history.
+"""Compaction of files: merges changes into the base, superseded versions into history.
 
     minor   small segments of changes become one; so do small segments of inserts
     major   all changes are worked in; of the base only files are rewritten whose keys they touch

@@ -1,4 +1,4 @@
-"""What a compaction would do, drawn up file by file: what it takes, in which units, and why.
+"""Plans a compaction: which files it takes, in which units, and why.
 
 Reads key bounds and counts keys, of heads as well: a dry run, which seals nothing, takes them as
 the segments that sealing would make. Rows are counted exactly; how many bytes and files come of

@@ -1,4 +1,4 @@
-"""One unit of a compaction, on an executor: the rows of a range of keys are written anew, sorted.
+"""One unit of a compaction: rewrites and sorts the rows of a range of keys.
 
     major:  base and delta in    -> base (current rows) and history (ended rows, intervals filled)
     minor:  delta in             -> delta (what still matters to rows elsewhere) and history

@@ -1,4 +1,4 @@
-"""Rows past their time that others ended while a retention ran: they stay until its next run.
+"""Keeps expired rows that others ended during a retention for its next run.
 
 A closing row written after the plan names an open row that goes. Were that one gone, the closing
 row would name nothing; so it is listed again, from what its closing row says of it. Called in the

@@ -1,4 +1,4 @@
-"""Where two states of a table differ: the keys, found range by range, wherever Spark puts the work.
+"""Finds the keys in which two states of a table differ, range by range.
 
 Of each state only keys and versions are read: rows of one version are the same. A unit looks at one
 range of keys, in a database of its own in memory; the keys it finds are a file. So whoever restores

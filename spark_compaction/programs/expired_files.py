@@ -1,4 +1,4 @@
-"""Files with rows past their time: counted where the store is, written anew on the executors.
+"""Counts expired rows in files, and rewrites these files on executors.
 
 An executor opens a database of its own in memory, and no warehouse. The text it runs was made from
 the conditions the plan counted with; a segment keeps the columns and types it was written in.

@@ -1,4 +1,4 @@
-"""Rows of base, history and readers, as queries over pieces of a journal: once for all stores.
+"""Queries for base, history and readers over pieces of a journal, for all stores.
 
 Base is made of the open rows that no closing row names; history of those that one names, with the
 version that ended them. Open and closing rows meet by the key as the table has it now, whatever

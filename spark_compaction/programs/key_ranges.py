@@ -1,4 +1,4 @@
-"""Where the keys of segment files lie, asked of the files when the manifest does not say.
+"""Finds the key ranges of segment files whose manifest entry lacks them.
 
 What a plan takes for a file though it still lies in heads is asked like one.
 

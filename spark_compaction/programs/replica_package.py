@@ -1,4 +1,4 @@
-"""What a replica is made of: all that is true of one table at one version, as a value.
+"""The package of a replica: everything about one table at one version, as a value.
 
     source --package--> target      as JSON, between processes
        `------files------^          only those that the target lacks

@@ -1,4 +1,4 @@
-"""What a package changes in the records of the store that takes it: before, and after.
+"""Checks and changes the target's records for a package.
 
 Definitions are recorded under the versions that they have at the source, so that the past of the
 replica is that of the source. Suppressions and legal holds concern the replica alone here. Runs in
@@ -60,8 +60,8 @@ def find_target(store: ReplicaStore, package: ReplicaPackage) -> ReplicaTarget:
     name, journal = package.table.name, store.journal
     if package.kind != store.kind:
         raise _refused(
-            f"{journal.place} is another kind of store than {package.place}: its tables consist of"
-            " other pieces",
+            f"{journal.place} is another kind of store than {package.place}, and"
+            " replicas need the same kind",
             f"name a {package.kind}, or a bucket as s3://bucket/folder",
         )
     if package.store == store.store_id():

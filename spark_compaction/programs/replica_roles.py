@@ -1,4 +1,4 @@
-"""Replicas that begin to take writes, and tables that begin to follow another.
+"""Promotes replicas to tables of their own, and demotes tables to replicas.
 
     replica --promote--> table of its own --demote--> replica
 

@@ -1,4 +1,4 @@
-"""Restores: what a backup shows becomes the present again, as one more version.
+"""Restores: writes the state of a backup as a new version of the table.
 
 Rows of the backup that are missing come back, changed ones change back, and rows it lacks go: the
 difference is written by an ordinary transaction, so keys and constraints hold, nobody's update is

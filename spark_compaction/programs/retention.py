@@ -1,4 +1,4 @@
-"""Retention: rows, versions and history past their time go, by the policy of their table.
+"""Retention of files: removes expired rows, versions and history.
 
 The dates in the data decide, never those of files. Files of which nothing goes are not read again
 and stay listed; of which everything goes are only unlisted; the others are written anew on the

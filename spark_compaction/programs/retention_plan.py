@@ -1,4 +1,4 @@
-"""What a retention would do, counted: which files hold rows past their time, and what is left.
+"""Plans a retention: which files hold expired rows, and what remains.
 
 Counts with the very conditions that executors filter by, so that what is planned is exact; heads
 are counted as the segments they would become. Writes nothing.

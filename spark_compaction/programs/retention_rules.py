@@ -1,4 +1,4 @@
-"""What a policy says about a table at a moment, and what reports say of it: for every engine."""
+"""What a policy expires at a given time, and how reports word it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retention by set-based SQL: rows and versions past their time go, by their table's policy.
+"""Retention by set-based SQL: removes expired rows, versions and history.
 
     stage     pieces that hold rows past their time are written anew without them
     verify    what stays is what there was, less what goes

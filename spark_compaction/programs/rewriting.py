@@ -1,4 +1,4 @@
-"""Pieces of a journal written anew without some rows: counted, written, compared, on any store.
+"""Rewrites pieces of a journal without some rows: counts, writes, compares, on any store.
 
     plan     which segments hold rows that go, and what is left of them
     write    what stays, to pieces of its own, which nothing lists yet

@@ -1,4 +1,4 @@
-"""The swap: new segments are listed instead of old ones, or nothing happens and the job plans anew.
+"""The swap: lists new segments instead of old ones, or changes nothing and plans again.
 
 Closing rows name open rows by key and version, so new heads and segments written meanwhile need
 nothing done: a swap is right as long as everything it removes is still listed as it was planned on.

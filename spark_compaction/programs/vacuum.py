@@ -1,4 +1,4 @@
-"""Vacuums: backups past their time are forgotten, and pieces that nothing needs are dropped.
+"""Vacuum: forgets expired backups, and drops pieces that nothing needs.
 
 By age (retired that long ago, whatever their grace) and by count (only what the latest jobs
 replaced stays). Archived rows, named backups in force and whatever is read at the moment stay in

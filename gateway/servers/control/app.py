@@ -107,11 +107,11 @@ class _Guard:
             return await answer(scope, receive, _with_headers(send))
         size = request.headers.get("content-length", "0")
         if not size.isdigit() or int(size) > BODY_BYTES_MAX:
-            body = http_problem(413, f"a body has at most {BODY_BYTES_MAX} bytes")
+            body = http_problem(413, f"a body may have at most {BODY_BYTES_MAX} bytes")
             return await JSONResponse(body, 413, media_type=KIND)(scope, receive, send)
         if request.method in _UNSAFE and "content-length" not in request.headers:
             if "transfer-encoding" in request.headers:
-                body = http_problem(411, "a body has a Content-Length")
+                body = http_problem(411, "a request with a body needs a Content-Length")
                 return await JSONResponse(body, 411, media_type=KIND)(scope, receive, send)
         return await self._app(scope, receive, _with_headers(send))
 

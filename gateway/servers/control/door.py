@@ -1,4 +1,4 @@
-"""Who asks the control API, and what they ask with: a session of theirs for one request.
+"""Authenticates requests to the control API, and opens a session for each.
 
     Authorization: Basic ..     name and password of a role
     Authorization: Bearer ..    a token (JWT) of the issuer that the server trusts
@@ -70,7 +70,7 @@ class ControlDoor:
             return ControlCaller(user or None, None, host, run_as)
         if not user:
             raise PalimpsestError(
-                Code.LOGIN, "the request says not who sends it", advice="send user and password"
+                Code.LOGIN, "the request does not say who sends it", advice="send user and password"
             )
         role = self.admission.admit_password(user, password, host, FRONT_END, is_secure=is_secure)
         return ControlCaller(user if role is None else role.name, role, host, run_as)

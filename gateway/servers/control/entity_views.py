@@ -1,4 +1,4 @@
-"""What became of entities that a request was to change, as answers have it."""
+"""What an answer says of entities that a request has changed."""
 
 from __future__ import annotations
 

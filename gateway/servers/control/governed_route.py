@@ -1,4 +1,4 @@
-"""What happens around each route: login, a session, its errors, ETags, and keys of requests.
+"""Wraps each route: login, session, errors, ETags, and Idempotency-Keys.
 
     log in --> session --> key known? --> the route --> answer, ETag --> session closed
 

@@ -1,4 +1,4 @@
-"""POST requests with an Idempotency-Key: begun, answered, and answered again from the records.
+"""Answers a repeated POST with the same Idempotency-Key from the records.
 
 A key belongs to its sender for a day. Between the effect of a request and the record of its answer
 a server may die; the repeat then runs the request again, which all of them bear: what was done

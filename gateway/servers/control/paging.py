@@ -1,4 +1,4 @@
-"""Pages of lists: which part is wanted, and where the next one is."""
+"""Pages of lists: which rows a page has, and the link to the next one."""
 
 from __future__ import annotations
 

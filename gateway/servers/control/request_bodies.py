@@ -1,4 +1,4 @@
-"""What requests carry: bodies without fields that nobody reads, and moments in UTC."""
+"""Checks request bodies: no unknown fields, points in time in UTC."""
 
 from __future__ import annotations
 

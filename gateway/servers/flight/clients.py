@@ -1,4 +1,4 @@
-"""The clients of a Flight server: who they are by their tokens, how many, and when they end.
+"""Clients of a Flight server: their tokens, their number, and when they end.
 
 A client without a token, which only a server without logins takes, is known by its connection.
 """

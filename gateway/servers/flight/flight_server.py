@@ -1,4 +1,4 @@
-"""The Flight SQL server: which call does what. What it does is the affair of the other modules."""
+"""The Flight SQL server: dispatches each call to the module that answers it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who calls: what a call's headers say, and the login that gives a client its token.
+"""Authenticates calls by their headers, and gives clients their tokens.
 
     Authorization: Basic ..     name and password, with the Handshake or with any call; the answer's
                                 header has a token

@@ -1,4 +1,4 @@
-"""What one client has: sessions of the warehouse, transactions, statements and results by handles.
+"""The sessions of one client, with its transactions, statements and results by handle.
 
 Statements run in the client's first session, one at a time. A transaction that begins takes that
 session as well; what the client does outside of it meanwhile runs in another. Handles are random,

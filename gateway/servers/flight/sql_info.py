@@ -1,4 +1,4 @@
-"""What the server says of itself and of its types: GetSqlInfo and GetXdbcTypeInfo. Pure.
+"""Answers GetSqlInfo and GetXdbcTypeInfo: the server's features and types. Pure.
 
 Numbers and shapes are those of the specification of Flight SQL.
 """

@@ -112,7 +112,7 @@ class HiveHttpServer:
         if not header:
             # Hive's driver leaves out what it believes its cookie says, and sends it when asked.
             raise PalimpsestError(
-                Code.LOGIN, "the call says not who sends it", advice="send user and password"
+                Code.LOGIN, "the call does not say who sends it", advice="send user and password"
             )
         user, password = _basic(header)
         role = self.admission.admit_password(user, password, address, "hive", is_secure=is_secure)

@@ -1,4 +1,4 @@
-"""What a client has asked for: a statement or a question on the catalog, its state and its rows.
+"""Operations of a client: a statement or a metadata call, its state and its rows.
 
 pending --> running --> finished | failed | cancelled | timed out        closed at any time
 """

@@ -1,4 +1,4 @@
-"""The calls of the protocol: each by its name, with its request, and what answers it.
+"""The calls of the protocol: dispatches each by its name, and answers it.
 
 Errors of statements are statuses in the response; what is no call of the protocol is an exception
 of Thrift, and the connection goes on.
@@ -170,7 +170,7 @@ class HiveService:
         if found is None:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                f"nothing is known of the information {request.infoType}",
+                f"the server does not offer the information {request.infoType}",
                 advice="go without it",
             )
         return ttypes.TGetInfoResp(_OK, found)
@@ -326,7 +326,7 @@ class HiveService:
         self._session(request)
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            "there are no delegation tokens",
+            "the server has no delegation tokens",
             advice="log in with user and password",
         )
 

@@ -1,4 +1,4 @@
-"""What the relations of ``pg_catalog`` hold, from the catalog of a warehouse. Pure."""
+"""The rows of ``pg_catalog``'s relations, from the catalog of a warehouse. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object ids: PostgreSQL's own for what it has itself, others made of ids and names that stay."""
+"""Assigns object ids: PostgreSQL's own to built-in objects, stable ones to all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Row policies in ``pg_catalog``: everybody who sees a table sees that it has one. Pure."""
+"""Row policies in ``pg_catalog``, shown to every role that sees the table. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pg_cancel_backend`` and ``pg_terminate_backend``: tools stop what they started by them.
+"""``pg_cancel_backend`` and ``pg_terminate_backend``: stop statements, end sessions.
 
 The catalog's engine gives the number that a call names; what is done to the session of that number
 comes after, outside of the engine.

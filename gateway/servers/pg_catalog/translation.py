@@ -1,4 +1,4 @@
-"""Statements on PostgreSQL's catalog, told from others and put into the engine's SQL. Pure."""
+"""Recognises statements on PostgreSQL's catalog, and translates them for DuckDB. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a server lets in: the owner at its Unix socket, logins elsewhere, or everybody it trusts."""
+"""Decides who may connect: the owner by Unix socket, roles by login, or trusted clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Infinite dates and timestamps in columns of results: DuckDB's numbers of them, and which are so.
+"""Finds infinite dates and timestamps in columns of results, as DuckDB encodes them.
 
 DuckDB counts both infinities by the largest number of the type, with either sign.
 Source: ``date_t::infinity`` and ``timestamp_t::infinity`` of DuckDB.

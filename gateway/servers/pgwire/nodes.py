@@ -1,4 +1,4 @@
-"""Servers on one store behind a load balancer: which of them a cancel key belongs to.
+"""Servers behind a load balancer: finds the one that a cancel key belongs to.
 
 A client sends its cancel request by a new connection, which may reach any of the servers. The
 number of the session says whose it is; another server passes the request on, once.

@@ -47,14 +47,16 @@ def greeting(stream: MessageStream, tls: ServerTls | None) -> Greeting | CancelR
     """Read up to the greeting, under TLS if the client wants it and there is. Raises PROTOCOL."""
     if tls is not None and stream.first_byte() == _TLS_RECORD:
         if stream.secure(tls.context()) != ALPN:
-            raise protocol_error(f"TLS that begins at once must name the protocol {ALPN}")
+            raise protocol_error(f"direct TLS must name the protocol {ALPN} by ALPN")
         tls = None
     for _ in range(3):
         body = stream.read_startup()
         (code,) = struct.unpack_from("!i", body)
         if code in (_SSL, _GSSENC):
             if stream.is_buffering:
-                raise protocol_error("something came before the answer about encryption")
+                raise protocol_error(
+                    "the client sent data before the server answered its request for encryption"
+                )
             begins = code == _SSL and tls is not None
             stream.write(b"S" if begins else b"N")
             stream.flush()
@@ -66,13 +68,13 @@ def greeting(stream: MessageStream, tls: ServerTls | None) -> Greeting | CancelR
             (pid,) = struct.unpack_from("!i", body, 4)
             return CancelRequest(pid, body[8:], code == FORWARDED_CANCEL)
         return _greeting(stream, code, body[4:])
-    raise protocol_error("encryption was asked for again and again")
+    raise protocol_error("the client asked for encryption more than once")
 
 
 def _greeting(stream: MessageStream, code: int, body: bytes) -> Greeting:
     major, minor = code >> 16, code & 0xFFFF
     if major != _MAJOR:
-        raise protocol_error(f"version {major}.{minor} of the protocol is not spoken here")
+        raise protocol_error(f"the server does not speak version {major}.{minor} of the protocol")
     reader = BodyReader(body)
     parameters: dict[str, str] = {}
     while name := reader.text():

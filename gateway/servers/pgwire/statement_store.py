@@ -1,4 +1,4 @@
-"""Texts to statements, the prepared ones by name, and what each takes and gives before it runs."""
+"""Prepared statements of a client by name, with the types of parameters and results."""
 
 from __future__ import annotations
 

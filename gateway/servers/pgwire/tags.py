@@ -1,4 +1,4 @@
-"""Command tags, as PostgreSQL's clients read them, and what its error messages hold."""
+"""Command tags and error fields in the form that PostgreSQL's clients read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What new files need before anybody may list them: to be on disk, a checksum, and their filters.
+"""Finishes new segment files before they are listed: sync, checksum, filters.
 
 DuckDB is done with them when this begins, and its threads are idle. In one thread one core would
 work on one file after the other, and wait for the disk in between; so all of it is done side by

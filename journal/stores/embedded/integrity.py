@@ -1,4 +1,4 @@
-"""Finding damage before it is read over: segment files against what the manifest says of them.
+"""Checks segment files against the manifest, so that damage raises an error.
 
 A file is checked in full (size and CRC-32) the first time a process reads it, and again whenever
 its size or modification time differs from then; many bytes are read by several threads. It never

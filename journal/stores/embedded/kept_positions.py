@@ -1,4 +1,4 @@
-"""Positions beside the files: what a process has found of ended rows, for the next one.
+"""Saves positions of ended rows beside the files, for the next process.
 
     _palimpsest/positions/<table id>.bits    one line of JSON, then the bits, compressed
 

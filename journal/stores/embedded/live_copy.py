@@ -1,4 +1,4 @@
-"""The database file written anew with what is live in it, and nothing else.
+"""Rewrites the database file with live data only.
 
 DuckDB leaves dropped tables and replaced rows in free blocks until it needs the space. An erasure
 cannot wait for that: a copy of all tables takes the file's place, which the file system does at

@@ -1,4 +1,4 @@
-"""What is committed, read from the catalog when a warehouse is opened.
+"""Loads the committed state from the catalog when a warehouse opens.
 
 Makes the catalog's tables where there are none yet, and writes the views anew for a warehouse that
 was moved. Runs in the transaction it is given; commits nothing.

@@ -1,4 +1,4 @@
-"""The views that tools see which do not come through the gateway: tables, journals and views.
+"""The views for tools that read the database without the gateway.
 
 The logical schemas hold ``depts`` (current view), ``depts_journal``, and the client's own views
 where plain DuckDB can answer them. Runs in the session it is given; commits nothing.

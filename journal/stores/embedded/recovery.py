@@ -1,4 +1,4 @@
-"""After opening: remove what an interrupted process left behind.
+"""Removes, at opening, what an interrupted process left behind.
 
 The store itself replays its log, so what is committed is there and nothing else. What may be left
 are segment files that no manifest lists; they were never visible and are removed. Heads of an

@@ -1,4 +1,4 @@
-"""Rows that upkeep has removed for good, and the transactions that still believe in them.
+"""Remembers rows that jobs removed, for transactions whose snapshot still has them.
 
 A transaction that began before rows were removed may have ended one of them in its buffer. Were it
 let in, its closing row would name nothing. So it is told, as if another had changed those rows.

@@ -1,4 +1,4 @@
-"""Rows by key without the store: those written lately, then those of decoded row groups.
+"""Looks rows up by key in memory: in the row cache, then in decoded row groups.
 
     own rows -> written lately -> surely in no head? --yes--> sealed row groups --> none
                                                      --no---> not known: the store is asked

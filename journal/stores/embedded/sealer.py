@@ -1,4 +1,4 @@
-"""Sealing in the background: commits ask for it and go on.
+"""Seals heads in the background when commits ask for it.
 
 One thread for a warehouse takes tables one after another. When writers fill a head faster than the
 thread can seal it, they wait, so that heads do not grow without bound. A failure is logged and

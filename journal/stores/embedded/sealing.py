@@ -1,4 +1,4 @@
-"""Sealing heads: their rows become segments, the heads are gone, no answer changes.
+"""Seals heads: writes their rows as segments, and replaces them in one commit.
 
     rotate: a fresh head takes new rows    (commit section)
     write:  the old heads' rows, sorted    (nobody waits)

@@ -1,4 +1,4 @@
-"""One statement's stay in the store: a short transaction of its own, and what it sees there.
+"""Runs one statement in a short transaction of the store.
 
 What it writes goes into its client's transaction: rows in memory, or files that nothing lists yet.
 It changes no journal itself, unless it runs inside the commit section.

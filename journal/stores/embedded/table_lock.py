@@ -1,4 +1,4 @@
-"""Whose turn it is: one job at a time replaces segments of a table, or copies them elsewhere."""
+"""The lock of a table for jobs that replace its segments, or copy them elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a warehouse whole? Files against manifests, manifests against rows, rows against the rules."""
+"""Verifies a warehouse: files, manifests, rows, and the rules of journals."""
 
 from __future__ import annotations
 

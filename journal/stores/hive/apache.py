@@ -1,4 +1,4 @@
-"""Trees in terms that Apache Hive has, whose SQL says less than Spark's, and some of it otherwise.
+"""Rewrites trees for Apache Hive, whose SQL lacks or changes some of Spark's.
 
     tree of allowed parts -> joins, casts, aggregates written out -> clauses as Hive orders them
 

@@ -1,4 +1,4 @@
-"""What Apache Hive could answer otherwise than other stores do: refused, or checked by it.
+"""Refuses or checks what Apache Hive may answer differently from other stores.
 
     CAST(x AS INT)       the number, or an error where Hive would cut it, wrap it or say NULL
     CAST(x AS DATE)      the same: Hive takes '2024-01-02 and more' for a date

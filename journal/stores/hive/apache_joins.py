@@ -1,4 +1,4 @@
-"""Joins and EXISTS in terms that Apache Hive answers as others do: joins by equality, with marks.
+"""Rewrites joins and EXISTS as joins by equality that Apache Hive answers correctly.
 
     EXISTS (rows WHERE x AND r.k = k AND r.v = v)
         ->  LEFT JOIN (distinct k, v of rows WHERE x, and a mark) .. ON both; the mark is 1

@@ -1,4 +1,4 @@
-"""Values that a Hive store cannot hold although their types are there: refused before they travel.
+"""Refuses values that a Hive store cannot hold, before it sends them.
 
     DATE '10000-01-01', '0044-03-15 (BC)', 'infinity'    PAL-311: years 1 to 9999 come back
     170141183460469231731687303715884105727              PAL-311: a HUGEINT has 38 digits there

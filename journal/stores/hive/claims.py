@@ -1,4 +1,4 @@
-"""What a commit of a Hive store lays claim to, and whether others wrote it since its snapshot.
+"""The claims of a commit, and whether others have written them since its snapshot.
 
     own keys as checksums --in those the catalog kept of later commits?--> 40001
                           --not kept, or too many--> the rows themselves, in Spark

@@ -1,4 +1,4 @@
-"""Queries that look at rows further out than Spark looks: brought nearer, or refused.
+"""Rewrites subqueries that name columns two queries further out, or refuses them.
 
     SELECT q.m, q.m + b AS n FROM a, LATERAL (SELECT (SELECT .. WHERE c.k = a.k) AS m) AS q
     ->  SELECT (SELECT .. WHERE c.k = a.k) AS m, m + b AS n FROM a

@@ -1,4 +1,4 @@
-"""Current views as Spark reads them soonest: the same rows, by another text. Pure.
+"""Current views in the form that Spark reads fastest. Pure.
 
     FROM (base UNION ALL delta WHERE end IS NULL) o
         ANTI JOIN delta c ON c.key = o.key AND c.start = o.start AND c.end > c.start

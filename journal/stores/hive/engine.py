@@ -1,4 +1,4 @@
-"""Which program answers behind the protocol of HiveServer2, as it says itself. Pure."""
+"""Tells Spark from Apache Hive by what the server says of itself. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rows of a key are there, told from memory: a transaction's own, and segments held here.
+"""Finds rows by key in memory: a transaction's own rows, and held segments.
 
     own rows in buffers -> rows in the catalog -> segments of the snapshot, all held here -> none
 

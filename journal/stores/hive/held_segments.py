@@ -1,4 +1,4 @@
-"""Segments whose rows are in this process: few, and they never change, so they are never stale.
+"""Small segments whose rows this process keeps in memory; they never change.
 
 What is asked of small tables again and again, above all whether a key is taken, is then answered
 without the server; a segment that is asked for keys gets an index of them. Which segments a

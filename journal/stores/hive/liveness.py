@@ -1,4 +1,4 @@
-"""Whether a server still answers others while a statement of ours runs and says nothing new.
+"""Tells a hung server from a busy one while a statement runs.
 
 A server may go on telling that a statement runs while the metastore behind it stands still, for
 everybody and for ever. So who waits long has another, short question asked. One is asked at a time

@@ -1,4 +1,4 @@
-"""Why Spark does not find what a query over journals names: who dropped or changed a journal.
+"""Explains why Spark does not find a journal that a query names.
 
 What the client misspelled Spark does not find either, so this looks at the journals themselves,
 once something was not found.

@@ -1,4 +1,4 @@
-"""Moments as the canonical dialect cuts them off, and counts what is between them.
+"""Truncates moments, and counts units between them, as the canonical dialect does.
 
     date_trunc('day', x)    =  x + what takes it there, so that no zone comes to a moment without
     date_diff('day', x, y)  =  datediff(DAY, date_trunc('DAY', x), date_trunc('DAY', y))

@@ -1,4 +1,4 @@
-"""Names of segments, staged tables and columns as the metastore takes them. Pure.
+"""Names of segments, staged tables and columns that the metastore accepts. Pure.
 
 A name of a segment or a staged table tells when it was made, and no two are the same.
 """

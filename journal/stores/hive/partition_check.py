@@ -1,4 +1,4 @@
-"""Whether what a query names is there: of partitions and files that are gone it reads nothing.
+"""Checks that partitions and files of a query exist: Spark reads missing ones as empty.
 
     a job dropped a partition    --the catalog says so, after every query-->           40001
     somebody else changed files  --sizes say so, beside a query now and then-->        58030

@@ -1,4 +1,4 @@
-"""Queries as they must be before they run in Spark, or in the gateway instead: AST in, AST out.
+"""Prepares queries for Spark, or for the gateway's own DuckDB: AST in, AST out.
 
 The relations of a tree are the store's tiers and catalog, what a statement staged, or names that a
 WITH of the client's gives.

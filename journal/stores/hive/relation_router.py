@@ -1,4 +1,4 @@
-"""Where the relations of a statement's queries are: in Spark, in the gateway, or in the catalog.
+"""Decides where each relation of a query is read: Spark, the gateway, or the catalog.
 
     tier of a journal                    -> its segments' partitions, in Spark
     rows that a catalog holds            -> the same as those in the gateway

@@ -1,4 +1,4 @@
-"""Whether Spark reads of segments what manifests list of them: no rows less, and none more.
+"""Checks that Spark reads as many rows of segments as manifests list.
 
     bytes as when their rows were last counted    -> as listed
     bytes that are new, few rows                  -> counted beside the query

@@ -1,4 +1,4 @@
-"""Rows of the gateway's on their way to Spark, as text in statements.
+"""Sends rows of the gateway to Spark as text in statements.
 
     few rows  -> a statement or some, each of which leaves a file in the partition
     many rows -> the same statements into a table that nobody reads, and from there at once

@@ -1,4 +1,4 @@
-"""One statement's session on a Hive store: what reads journals runs in Spark, all else right here.
+"""Runs the queries of one statement: over journals in Spark, all others in the gateway.
 
     query --reads a journal? --yes--> Spark, own rows inlined --> rows
                               --no--> DuckDB in this process  --> rows

@@ -1,4 +1,4 @@
-"""How many folders and bytes Spark is about to read of segments, which it tells without reading.
+"""Asks Spark how many folders and bytes a query over segments would read.
 
     EXPLAIN COST SELECT 1 FROM .. WHERE palimpsest_segment IN (..) UNION ALL SELECT 1 FROM ..
 

@@ -1,4 +1,4 @@
-"""One statement's stay in a Hive store: what is committed, and where its rows are on their way.
+"""Runs one statement on a Hive store, and tracks where its rows are.
 
 Few rows are held in the gateway until COMMIT; many are written to a partition of their own at once,
 which no manifest lists until then.

@@ -1,4 +1,4 @@
-"""The tiers of journals as one statement sees them: which segments stand behind a relation's name.
+"""Maps relation names of a statement to the segments of tiers.
 
 Pure, over what is committed and the transaction's own definitions.
 """

@@ -1,4 +1,4 @@
-"""GROUP BY ROLLUP, CUBE and GROUPING SETS over no rows: the total row that Spark leaves out.
+"""Adds the total row that Spark leaves out of GROUP BY ROLLUP, CUBE and GROUPING SETS.
 
     SELECT .. GROUP BY ROLLUP (a) ORDER BY b
     ->  SELECT .. FROM ( the same, without its order

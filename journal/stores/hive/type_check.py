@@ -1,4 +1,4 @@
-"""What a query gives by the gateway's own rules, where Apache Hive's would be other ones.
+"""Checks the types of a query by the gateway's rules, where Apache Hive's differ.
 
 The query is bound in DuckDB over relations without rows, before the server is asked: what cannot be
 compared is an error, and instants, which Hive has as timestamps, are told from those. Runs nothing.

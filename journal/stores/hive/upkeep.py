@@ -1,4 +1,4 @@
-"""What journals in Hive need besides statements: nothing by itself, checks on request.
+"""The upkeep of a Hive store: checks on request, and no background work.
 
 A check holds partitions against the manifest, and rows against the rules.
 """

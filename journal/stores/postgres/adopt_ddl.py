@@ -1,4 +1,4 @@
-"""A plain table of a PostgreSQL database becomes a journal's base.
+"""The DDL that turns a plain table into the base of a journal.
 
 No row is copied: the table moves to our schema and gets its version columns. Runs in
 the session it is given; commits nothing.

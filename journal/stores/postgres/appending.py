@@ -1,4 +1,4 @@
-"""Rows that an inline statement appends: where they go, and where they are found again."""
+"""Where an inline statement appends its rows, and how it reads them again."""
 
 from __future__ import annotations
 

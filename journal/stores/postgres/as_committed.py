@@ -1,4 +1,4 @@
-"""Is what a job takes over what gateways have committed? If somebody else wrote there, it is not.
+"""Checks that a journal holds what gateways committed, before a job takes it over.
 
 Heads are held against the counts of the catalog, sealed tables against the count and the checksum
 that the manifest has of them. So a job cannot make rows of others its own. Runs in the session it

@@ -1,4 +1,4 @@
-"""Classic tools write to adopted journals beside the gateways: what a commit does about that.
+"""How a commit reacts to classic tools that write to adopted journals.
 
     keep out   nobody else writes to the journal from before the rows are read until COMMIT
     pass by    the commit's version lies above every version of the keys that it writes

@@ -1,4 +1,4 @@
-"""Current views as the server's planner takes them best: the same rows, by another text. Pure.
+"""Current views in the form that PostgreSQL's planner reads best. Pure.
 
     FROM (base UNION ALL head WHERE end IS NULL) o ANTI JOIN head c ON .. c.end > c.start
 

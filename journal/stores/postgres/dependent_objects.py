@@ -1,4 +1,4 @@
-"""What hangs on a plain table that is to become a journal's base, and would be lost without a word.
+"""Finds objects on a plain table that would be lost if it became a journal's base.
 
 A view would go on reading the base alone, a policy would not hold for the view that takes the
 table's place, a unique index would see several rows of a key: each is named, so that the adoption

@@ -1,4 +1,4 @@
-"""A journal of a PostgreSQL database becomes plain tables: of its current rows and its history.
+"""The DDL that turns a journal into plain tables of current rows and history.
 
 Runs in the session it is given; commits nothing.
 """

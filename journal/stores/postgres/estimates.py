@@ -1,4 +1,4 @@
-"""What the server's planner knows of a head: told in the commit of a large write.
+"""Tells PostgreSQL's planner the size of a head in the commit of a large write.
 
 The server's own daemon tells it a minute later, or never. Until then the planner takes one row in
 two hundred for an open one, and looks each up among those that have ended, one by one. Only the

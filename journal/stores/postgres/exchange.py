@@ -1,4 +1,4 @@
-"""Another table under the name of an adopted journal: same columns, indexes, grants and readers.
+"""Exchanges the table of an adopted journal, with its indexes, grants and readers.
 
     like      an empty copy in our schema
     exchange  the copy takes the name, the journal goes to our schema; views of others follow

@@ -1,4 +1,4 @@
-"""Dates and timestamps that Python has none for: infinity, and years outside 1 to 9999.
+"""Dates and timestamps that Python cannot hold: infinity, and years outside 1 to 9999.
 
 The client library fails at them, so that rows which have one are loaded once more, with loaders
 that give the numbers of Arrow. Infinities are the largest number of the type with either sign,

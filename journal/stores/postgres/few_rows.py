@@ -1,4 +1,4 @@
-"""Few rows that queries of a transaction read: they go with each query, as values in a WITH clause.
+"""Puts few rows that a query reads into the query itself, as values in a WITH clause.
 
 A temporary table for them would be two statements, entries in the server's catalog and a commit
 that takes them out again. Knows the text of a query and its values; sends nothing.

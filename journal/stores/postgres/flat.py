@@ -1,4 +1,4 @@
-"""A flat journal of the classic convention in PostgreSQL: a table that stays as it was.
+"""An adopted journal of the classic convention in PostgreSQL: one plain table.
 
 It has a row per version and a tombstone per delete, and no closing rows, so two views show it as
 tiers: ``base`` the latest row of each key unless that is a tombstone, ``history`` the rows before

@@ -1,4 +1,4 @@
-"""Have others written to a flat journal since a transaction read it? Queries over both.
+"""The conflict check of adopted journals: queries over both sets of rows.
 
 Nothing is assumed of versions, for other writers may make their own. Knows rows and relations by
 name; shows and appends nothing.

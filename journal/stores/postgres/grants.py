@@ -1,4 +1,4 @@
-"""What to type when PostgreSQL says that a role may not: the GRANT, as far as it tells. Pure.
+"""Writes the GRANT that a refused role lacks, as far as PostgreSQL's error names it. Pure.
 
 The server names what it kept from the role, neither the role nor the schema. ``<role>`` in what is
 said is the user of the URL.

@@ -1,4 +1,4 @@
-"""Guards on the tables behind journals: who writes to them past the gateway is refused.
+"""Triggers on tables of journals that refuse writers other than the gateway.
 
 Triggers that cost the gateway nothing: none is fired by its own INSERTs, and nothing else is ever
 done to rows of a journal. They keep from accidents, not from a purpose: an owner can switch them

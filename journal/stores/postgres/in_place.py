@@ -1,4 +1,4 @@
-"""A table's views follow its new definition where they are, so that views of others go on reading.
+"""Replaces a table's views in place after ALTER TABLE, so that other views stay.
 
 Names of tables and columns are changed, as PostgreSQL does for a plain table; columns may be added
 at the end when the views are made again over themselves. Where that is not enough the views have to

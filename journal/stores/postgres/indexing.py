@@ -1,4 +1,4 @@
-"""The index that makes an adopted journal fast: found missing, proposed, made on request.
+"""Finds and proposes the index that an adopted journal needs, and creates it on request.
 
 Journals of our own have their indexes from the start. Made without keeping writers out,
 where the server can do that.

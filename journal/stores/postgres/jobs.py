@@ -1,4 +1,4 @@
-"""What jobs of a PostgreSQL store go by: turns, retired tables, epochs, what a manifest lists.
+"""What jobs of a PostgreSQL store share: locks, retired tables, epochs, manifests.
 
 Runs in the session it is given; commits nothing.
 """

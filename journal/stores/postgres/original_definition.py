@@ -1,4 +1,4 @@
-"""What an adopted table was before, apart from its definition: owner, indexes, types of texts.
+"""Keeps what adoption would lose of a table: owner, indexes, types of texts.
 
 They are kept as properties, so that the table gets them back when it leaves. The gateway has one
 type of text and one of JSON: a column of another one is read as that, and a CHECK watches over the

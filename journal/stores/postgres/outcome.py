@@ -1,4 +1,4 @@
-"""What became of a transaction whose connection was cut at COMMIT, by the number it had.
+"""Asks the server whether a transaction committed whose connection broke at COMMIT.
 
     before COMMIT   the number is made to outlive a crash of the server
     after the cut   another connection asks until the transaction is over, or patience is

@@ -1,4 +1,4 @@
-"""A plain table's clauses for what a logical table promises; what it cannot have, in words.
+"""The plain table of a logical one: its clauses, and what it cannot express.
 
 NOT NULL, defaults, generated numbers, keys, constraints, comments: each is an action of ALTER TABLE
 or a statement of its own, which nothing of the gateway's must be left in. Pure.

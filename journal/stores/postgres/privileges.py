@@ -1,4 +1,4 @@
-"""What those who do not come through the gateway may do with its views: read, where granted.
+"""Grants on views for clients that do not come through the gateway.
 
 PostgreSQL lets a simple view be written to like a table, which would change journal rows in place.
 A trigger on each view refuses that, or rules, where views have no triggers. Grants stay when a view

@@ -1,4 +1,4 @@
-"""Views of others that read a table: what they say is kept while another takes the table's place.
+"""Keeps the views of others on a table while another table takes its place.
 
 A view knows its tables by identity, so it would go on reading what was moved away. Runs in the
 session it is given, in one transaction with the move; commits nothing.

@@ -1,4 +1,4 @@
-"""A view of somebody else's where a current view is to stand: it is refused, or kept to come back.
+"""A view that stands where a current view must be: refused, or kept for eject.
 
 Classic tools often have a view of the current rows beside a journal. ``definition`` writes one down
 as statements, which an adopted table keeps among its properties; ``giving_way`` takes it away in

@@ -1,4 +1,4 @@
-"""What servers of PostgreSQL's family can and cannot do, and how rows are spread where they are.
+"""The features of servers of PostgreSQL's family, and how they distribute rows.
 
 A server is asked once, when its first connection is made; what it can do stands in ``Abilities``,
 by which the adapter chooses. Says SQL and runs none.

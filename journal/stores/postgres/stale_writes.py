@@ -1,4 +1,4 @@
-"""What keeps a classic tool and the gateway from losing each other's rows in an adopted journal.
+"""Keeps classic tools and the gateway from losing each other's rows in adopted journals.
 
     lock     a commit keeps other writers out while it reads, takes its version and appends
     trigger  a row of others at or below the version that its key has is refused with 40001

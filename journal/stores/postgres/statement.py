@@ -1,4 +1,4 @@
-"""One statement's stay in a database: a session inside a transaction, and what it sees there.
+"""Runs one statement in a transaction of the database.
 
 What it writes goes into its client's transaction: rows in memory, or a table that nothing lists
 yet. It changes no journal itself, unless it runs inside the commit section.

@@ -1,4 +1,4 @@
-"""The fence of an adopted journal: whoever writes to it, what was erased is not written again.
+"""Triggers on adopted journals that refuse erased identifiers from any writer.
 
 A trigger after each INSERT and UPDATE compares the new rows with the list of what may not come
 back, by the same hashes as the gateway does for its own. What the row before had, of the same key,

@@ -1,4 +1,4 @@
-"""What the database says of a table that is to be adopted: columns, keys, what hangs on it.
+"""Reads what the database knows of a table before its adoption: columns, keys, dependents.
 
 Reads the server's own catalog in the session it is given; changes nothing.
 """

@@ -1,4 +1,4 @@
-"""Functions of the embedded store that a PostgreSQL store has not: their names, and what to do.
+"""Functions of the embedded store that PostgreSQL lacks, and what to use instead.
 
 They are passed on, since an extension or the user may have made one of that name in the database;
 when the server knows none, the refusal stands here. Pure.

@@ -1,4 +1,4 @@
-"""Are a database's journals whole? Counts against rows, and rows against what was committed."""
+"""Verifies a database's journals: counts, rows, and what gateways committed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last step of an erasure: no byte of it is left in the warehouse.
+"""Removes the last bytes of erased rows from a warehouse, and completes requests.
 
 When the rows are in no segment and no head any more, they may still stand in files that nothing
 lists, in the lists of keys, and in free blocks of the database file. All three go at a moment when

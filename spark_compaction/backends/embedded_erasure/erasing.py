@@ -1,4 +1,4 @@
-"""The files of one table of an embedded warehouse without the rows of some keys.
+"""Rewrites the files of one table without the rows of erased keys.
 
     live segments (a job) -> retired segments -> search again: nothing -> receipts written
 

@@ -1,4 +1,4 @@
-"""A table as it ever was: with the columns that were dropped, and no value blurred by a later type.
+"""The schema of a table with all columns and types that it ever had.
 
 For what must leave nothing out. Changes nothing: the views it makes go with the statement.
 """

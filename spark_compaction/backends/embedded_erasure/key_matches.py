@@ -1,4 +1,4 @@
-"""Where the rows of some keys lie: exactly which files hold how many of them.
+"""Counts the rows of given keys in each file.
 
 Filters and key bounds say which files cannot; the others are asked, key columns alone. The keys
 stand in files of keys (masks). Changes nothing.

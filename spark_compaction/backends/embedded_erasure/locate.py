@@ -1,4 +1,4 @@
-"""Finding people: which files may hold an identifier, and the keys of the rows that do.
+"""Finds people: the files that may hold an identifier, and the keys of their rows.
 
 Filters say which files need not be opened; what they cannot say is read (see ``matching``). Files
 lie in the warehouse, live or kept, or in a copy elsewhere, of which those are brought that may hold

@@ -1,4 +1,4 @@
-"""The purge: the files that hold rows of erased keys are written anew without them.
+"""The purge: rewrites the files that hold rows of erased keys, without these rows.
 
 One job serves every accepted request of its table: their keys together are the small side that each
 unit is given, one file a unit, wherever Spark has room. Files that no key is in are neither read

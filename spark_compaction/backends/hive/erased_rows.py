@@ -1,4 +1,4 @@
-"""The rows of some people in segments of a Hive store."""
+"""Finds the rows of people in segments of a Hive store."""
 
 from __future__ import annotations
 

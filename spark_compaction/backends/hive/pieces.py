@@ -1,4 +1,4 @@
-"""Segments that are worked on together, and what tells whether rows are the same afterwards."""
+"""Groups of segments for jobs, and fingerprints that show whether rows are the same."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class DatabaseBackups:
                 if now.tables[table.id].manifest.masks != state.manifest.masks:
                     raise PalimpsestError(
                         Code.SERIALIZATION,
-                        f"rows of {table.name} were asked to be erased while they were copied",
+                        f"rows of {table.name} were erased while they were copied",
                         advice="run it again",
                     )
                 since = journal.clock.now()

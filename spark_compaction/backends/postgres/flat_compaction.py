@@ -104,7 +104,7 @@ class FlatCompaction:
         if found[:2] != found[2:]:
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
-                f"writing {table.journal_name} anew would change what it says",
+                f"writing {table.journal_name} anew would change its rows",
                 advice="nothing was changed; look for rows of equal key and version in the journal",
             )
         return {}

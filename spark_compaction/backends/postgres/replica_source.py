@@ -74,8 +74,8 @@ def read_package(
         if is_flat(table):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                f"{table.name} has an adopted journal, which others write too: its past is not on"
-                " record here",
+                f"{table.name} has an adopted journal, which other tools write, too: the gateway"
+                " has no record of its past",
                 advice="name a bucket; or eject the table and adopt it again, as a plain one",
             )
         backup = recorded_backup(session, listing) if is_recorded else listing

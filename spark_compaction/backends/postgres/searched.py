@@ -1,4 +1,4 @@
-"""Where rows of a journal lie in a database: what is searched for people, counted, followed.
+"""The tables of a journal that are searched for people, counted and followed.
 
 Heads, segments, tables that only backups list, and an adopted journal in every set of columns it
 had. Reads only.

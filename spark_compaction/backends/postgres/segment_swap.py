@@ -76,7 +76,7 @@ def table_lock(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSessi
                 raise
             raise PalimpsestError(
                 Code.SEGMENT_DAMAGED,
-                f"the journal of {table.name} is not whole any more: {error.message}",
+                f"the journal of {table.name} lacks parts: {error.message}",
                 advice="somebody changed its tables; restore them from a backup",
             ) from error
         finally:

@@ -202,8 +202,8 @@ def refuse_key(request: Request) -> None:
     """Raise HTTP_REQUEST where the sender relies on a key that nothing keeps."""
     if request.scope.get("had_key"):
         raise refused(
-            "a body that names people is kept under no Idempotency-Key",
-            "send the field idempotency_key with a submission; other requests bear a repeat",
+            "a request that names people takes no Idempotency-Key",
+            "send the field idempotency_key with a submission; simply repeat other requests",
         )
 
 
