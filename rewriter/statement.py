@@ -172,10 +172,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class RefreshView:
-    """REFRESH MATERIALIZED VIEW v [WITH [NO] DATA]."""
+    """REFRESH MATERIALIZED VIEW [CONCURRENTLY] v [WITH [NO] DATA]."""
 
     table: exp.Table
     with_data: bool = True
+    concurrently: bool = False
 
 
 @dataclass(frozen=True, slots=True)

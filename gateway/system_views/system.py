@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from gateway.system_views import access_rows, materialized_rows, tag_rows
 from gateway.system_views.activity_rows import ACTIVITY_RELATIONS
+from gateway.system_views.constraint_relations import CONSTRAINT_RELATIONS
 from gateway.system_views.definition_rows import (
     duckdb_function_rows,
     duckdb_type_rows,
@@ -433,6 +434,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         ),
         _info_references,
     ),
+    **CONSTRAINT_RELATIONS,
     **LINEAGE_RELATIONS,
     **DUCKDB_RELATIONS,
 }

@@ -21,6 +21,8 @@ _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _SIGNALLED = "Query interrupted"
 """What DuckDB's driver says when Python was sent a signal meanwhile."""
+_NEGATIVE = "do not support negative intervals"
+"""What is said of a Parquet file."""
 _EXTENSION = re.compile(r"install the required extension '(\w+)")
 _ADVICE = {
     Code.CANCELLED: "none of its changes were kept; run it again if you still want it",
@@ -111,6 +113,9 @@ def translate(error: Exception) -> PalimpsestError:
             f"this takes DuckDB's extension {needed[1]}, which is not loaded",
             advice="use VARCHAR in the place of its types, such as INET",
         )
+    if _NEGATIVE in message:
+        advice = "cast it to VARCHAR, or write CSV or JSON"
+        return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice)
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
     if code is Code.CANCELLED:
         # DuckDB says no more than that it was interrupted.

@@ -59,7 +59,7 @@ class Code(Enum):
     SEQUENCE_UNUSED = CodeInfo("PAL-225", "55000", "sequence not used in this session yet")
     UNKNOWN_TYPE = CodeInfo("PAL-226", "42704", "unknown type or collation")
     DUPLICATE_TYPE = CodeInfo("PAL-227", "42710", "type or macro exists already")
-    NOT_POPULATED = CodeInfo("PAL-228", "55000", "materialized view without rows")
+    NOT_POPULATED = CodeInfo("PAL-228", "55000", "materialized view not ready for this")
     UNKNOWN_CONSTRAINT = CodeInfo("PAL-229", "42704", "unknown constraint")
     TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")
     STALE_PREPARED = CodeInfo("PAL-231", "0A000", "prepared statement of a changed table")

@@ -7,12 +7,13 @@ P1Y2M3DT4H          as ISO 8601 has it
 1h 5m               units cut short, and without a space
 1.5 months          fractions go to the smaller units, of 30 days and 24 hours
 10                  seconds
+1 2:03 DAY TO HOUR  of the fields that are named alone
 """
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 _PLAIN = re.compile(
     r"\s*(?:-?\d+\s+(?:year|month|mon|week|day|hour|minute|second)s?\s*)*"
@@ -21,7 +22,7 @@ _PLAIN = re.compile(
 )
 """What means the same everywhere."""
 _PART = re.compile(
-    r"\s*(?:(?P<time>[+-]?\s*\d+:\d+(?::\d+(?:\.\d*)?)?)|(?P<months>[+-]?\s*\d+-\d+)"
+    r"\s*(?:(?P<time>[+-]?\s*\d+:\d+(?::\d+)?(?:\.\d*)?)|(?P<months>[+-]?\s*\d+-\d+)"
     r"|(?P<amount>[+-]?\s*(?:\d+(?:\.\d*)?|\.\d+))\s*(?P<unit>[a-z]*))\s*",
     re.I,
 )
@@ -81,7 +82,36 @@ def plain_interval(text: str) -> str | None:
     return None if found is None else _summed(found, sign)
 
 
-def _parts(words: str) -> list[tuple[Decimal, str]] | None:
+def interval_of_fields(text: str, first: str, last: str, digits: int = 6) -> str | None:
+    """The same of ``INTERVAL '..' first TO last(digits)``; None for a text that is no interval.
+
+    A number alone is of the last field, and what lies below it is left out.
+
+    >>> interval_of_fields("1 2:03:04", "day", "hour")
+    '0 months 1 days 7200000000 microseconds'
+    >>> interval_of_fields("2:03", "minute", "second")
+    '0 months 0 days 123000000 microseconds'
+    """
+    found = None if len(text) > _LENGTH_MAX else _parts(text.strip(), (first, last))
+    if found is None:
+        return None
+    months, days, time = _sums(found, 1)
+    if last == "year":
+        months = int(months / 12) * 12
+    if last in {"year", "month"}:
+        days = 0
+    if last in {"year", "month", "day"}:
+        time = 0
+    elif last == "second":
+        unit = 10 ** (6 - digits)
+        time = int((Decimal(time) / unit).to_integral_value(ROUND_HALF_UP)) * unit
+    else:
+        unit = _UNITS[last][1]
+        time = int(Decimal(time) / unit) * unit
+    return f"{months} months {days} days {time} microseconds"
+
+
+def _parts(words: str, fields: tuple[str, str] | None = None) -> list[tuple[Decimal, str]] | None:
     """Amounts and their units; None if something else stands there."""
     found: list[tuple[Decimal, str]] = []
     end = 0
@@ -93,22 +123,43 @@ def _parts(words: str) -> list[tuple[Decimal, str]] | None:
         if part["amount"] is None:
             text = (part["time"] or part["months"]).replace(" ", "")
             sign = -1 if text.startswith("-") else 1
-            units = ("hour", "min", "sec") if part["time"] else ("year", "mon")
+            units = ["hour", "min", "sec"] if part["time"] else ["year", "mon"]
+            if part["time"] and any(unit == "min" for _, unit in found):
+                return None
             numbers = re.split("[:-]", text.lstrip("+-"))
+            if part["time"] and len(numbers) == 2 and _begins_with_minutes(text, fields):
+                del units[0]
             found += [
                 (sign * Decimal(n), u) for n, u in zip(numbers, units, strict=False) if n != ""
             ]
             continue
         # A number alone is of days before a time, and else of seconds.
         rest = words[end:]
-        unit = part["unit"].lower() or ("day" if ":" in rest else "sec")
+        unit = part["unit"].lower()
+        if not unit:
+            last = "sec" if fields is None else fields[1]
+            unit = "day" if ":" in rest else last
+            if rest and ":" not in rest:
+                # Before a number of hours stands one of days, and before others none.
+                unit = "day" if last == "hour" and rest.strip().isdigit() else ""
         if unit not in _UNITS:
             return None
         found.append((Decimal(part["amount"].replace(" ", "")), unit))
     return found or None
 
 
+def _begins_with_minutes(time: str, fields: tuple[str, str] | None) -> bool:
+    """True for ``mm:ss``, where fields say so or seconds have a fraction."""
+    return fields == ("minute", "second") or "." in time
+
+
 def _summed(parts: list[tuple[Decimal, str]], sign: int) -> str:
+    months, days, time = _sums(parts, sign)
+    return f"{months} months {days} days {time} microseconds"
+
+
+def _sums(parts: list[tuple[Decimal, str]], sign: int) -> tuple[int, int, int]:
+    """Months, days and microseconds."""
     sums = {"months": Decimal(0), "days": Decimal(0), "time": Decimal(0)}
     for amount, name in parts:
         kind, size = _UNITS[name]
@@ -123,4 +174,4 @@ def _summed(parts: list[tuple[Decimal, str]], sign: int) -> str:
         elif kind == "days" and rest:
             sums["time"] += rest * _DAY_MICROSECONDS
     months, days, time = (sign * int(sums[kind].to_integral_value()) for kind in sums)
-    return f"{months} months {days} days {time} microseconds"
+    return months, days, time

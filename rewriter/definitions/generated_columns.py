@@ -9,6 +9,7 @@ from journal.model.schema import Column, Identity
 from journal.sql.sql import data_type
 from rewriter.definitions.column_types import SERIAL
 from rewriter.definitions.constraint_options import check_identity_options
+from rewriter.definitions.user_types import OF_DOMAIN
 from rewriter.name_resolution import position_of
 
 IDENTITY_ADVICE = "an identity is NOT NULL, SMALLINT, INTEGER or BIGINT, and has no DEFAULT"
@@ -61,6 +62,8 @@ def check_identity(column: Column, node: exp.ColumnDef) -> None:
     fault = identity_fault(column)
     if len(numbers) + is_serial > 1:
         fault = "has two identities"
+    elif written is not None and OF_DOMAIN in written.meta:
+        fault = f"is of the domain {written.meta[OF_DOMAIN].name}"
     elif numbers and any(
         isinstance(k, exp.NotNullColumnConstraint) and k.args.get("allow_null") for k in kinds
     ):

@@ -21,6 +21,7 @@ from rewriter.reading.postgres_bytes import is_bytes, joined_value, spell_joined
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.value_types import ValueTypes
 
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 
 
@@ -42,12 +43,22 @@ def spell_supposed_rank(node: exp.WithinGroup) -> None:
             advice="give one value for each expression of ORDER BY",
             position=position_of(node.this),
         )
+    if any(value.find(exp.Column) for value in values) and _has_grouping_sets(node):
+        advice = "GROUP BY in several queries, united by UNION ALL"
+        raise not_here(node.this, "a supposed row of columns that ROLLUP leaves out", advice)
     whole: exp.Expr = node
     condition: exp.Expr | None = None
     if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
         whole, condition = node.parent, node.parent.expression.this
     before = _is_before(orders, values)
     whole.replace(exp.Paren(this=_counts(node.this, orders, values, before, condition)))
+
+
+def _has_grouping_sets(node: exp.Expr) -> bool:
+    """True where a column that is grouped by is NULL in some groups, though not in their rows."""
+    select = node.find_ancestor(exp.Select)
+    group = None if select is None else select.args.get("group")
+    return group is not None and group.find(*_SETS) is not None
 
 
 _PARTS = {

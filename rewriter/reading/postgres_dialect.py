@@ -20,6 +20,7 @@ from rewriter.functions import function_name
 from rewriter.reading import (
     joined_stars,
     postgres_calls,
+    postgres_collations,
     postgres_domains,
     postgres_formats,
     postgres_json,
@@ -82,6 +83,7 @@ _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_operators.KINDS,
     *postgres_jsonb.KINDS,
     *postgres_rows.KINDS,
+    *postgres_collations.KINDS,
     *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select, exp.Escape),
     *UNDEFINED,
     *TYPED,
@@ -168,6 +170,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return is_supposed_rank(node)
     if isinstance(node, postgres_operators.JOINING):
         return bool(postgres_operators.parts_of_own_text(node, ValueTypes(context)))
+    if isinstance(node, postgres_collations.KINDS):
+        return postgres_collations.concerns_collations(node)
     if isinstance(node, exp.Sum):
         return is_own_sum(node, ValueTypes(context))
     if isinstance(node, exp.Escape):
@@ -217,6 +221,8 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             _spell_typed(node, made, types)
         elif isinstance(node, UNDEFINED):
             spell_undefined(node)
+        elif isinstance(node, postgres_collations.KINDS):
+            postgres_collations.spell_collation(node)
         elif postgres_operators.compares_array_text(node):
             postgres_operators.spell_operator(node, types)
         elif isinstance(node, exp.Select):

@@ -73,8 +73,18 @@ def spell_pair(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if not isinstance(pair, exp.JSONKeyValue):
         return None
     sides = (pair.this, pair.expression)
+    if isinstance(pair.expression, exp.Null):
+        return spell_object(node, [pair.this])
     are_arrays = all(is_array_text(s) or (types.of(s).kind or "").endswith("[]") for s in sides)
     return spell_object(node, sides) if are_arrays else None
+
+
+def native_object(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``json_object(a)`` for PostgreSQL, which is read as one of a key and NULL."""
+    pair = node.expressions[0] if len(node.expressions) == 1 else None
+    if isinstance(pair, exp.JSONKeyValue) and isinstance(pair.expression, exp.Null):
+        return exp.Anonymous(this="json_object", expressions=[pair.this.copy()])
+    return None
 
 
 def spell_built(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:

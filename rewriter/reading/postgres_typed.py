@@ -46,7 +46,9 @@ from rewriter.reading.postgres_bytes import (
     spell_place_of_bytes,
     spell_trim,
 )
+from rewriter.reading.postgres_collations import spell_case, spell_extreme
 from rewriter.reading.postgres_formats import spell_reading, spell_template
+from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_spread
 from rewriter.reading.postgres_moments import (
     has_fraction,
     native_current,
@@ -297,6 +299,7 @@ def _bit_count(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     **dict.fromkeys(_CONVERSIONS, (2, _converted)),
     **dict.fromkeys(postgres_jsonb_calls.NAMES, (2, postgres_jsonb_calls.spell_operator_call)),
+    **dict.fromkeys(("gcd", "lcm"), (2, spell_divisor)),
     "set_bit": (3, spell_bit),
     "bit_count": (1, _of_one(_bit_count)),
     "cardinality": (1, _of_one(postgres_arrays.spell_cardinality)),
@@ -393,6 +396,10 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Anonymous: _named,
     exp.Hex: _lower_hex,
     exp.BitString: _bits,
+    **dict.fromkeys((exp.Greatest, exp.Least), spell_extreme),
+    **dict.fromkeys((exp.Lower, exp.Upper, exp.Initcap), spell_case),
+    **dict.fromkeys((exp.Acosh, exp.Atanh), spell_inverse),
+    **dict.fromkeys((exp.VariancePop, exp.StddevPop), spell_spread),
     exp.Bracket: spell_place,
     exp.Length: _length_of_bytes,
     exp.MakeInterval: _made_interval,
@@ -431,6 +438,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.Round: _rounded,
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),
+    exp.JSONObject: postgres_jsonb_calls.native_object,
     exp.Bracket: native_place,
     **dict.fromkeys(_CURRENT, lambda node, _: native_current(node)),
 }

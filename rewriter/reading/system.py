@@ -43,6 +43,9 @@ SUPPLIED = {
     ("information_schema", "table_constraints"): "info_table_constraints",
     ("information_schema", "key_column_usage"): "info_key_column_usage",
     ("information_schema", "referential_constraints"): "info_referential_constraints",
+    ("information_schema", "check_constraints"): "info_check_constraints",
+    ("information_schema", "constraint_column_usage"): "info_constraint_columns",
+    ("information_schema", "character_sets"): "info_character_sets",
 }
 """Relation names by folded schema and name."""
 _TRANSACTIONS = {

@@ -31,6 +31,7 @@ from journal.model.schema import (
     View,
     fold,
 )
+from journal.model.table_index import Index
 from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
@@ -98,6 +99,14 @@ def rewrite_refresh(statement: RefreshView, context: RewriteContext) -> Statemen
     table = find_materialized(statement.table, context)
     made = table.materialized
     assert made is not None
+    if statement.concurrently and not any(_tells_rows_apart(i) for i in table.unique_indexes):
+        raise PalimpsestError(
+            Code.NOT_POPULATED,
+            f"cannot refresh materialized view {table.name} concurrently without a unique index",
+            advice="CREATE UNIQUE INDEX over its columns without WHERE, or leave CONCURRENTLY out:"
+            " readers go on reading here either way",
+            position=position_of(statement.table),
+        )
     asked, context = context, _without_policies(context)
     if statement.with_data:
         return replace(_filled(table, context, asked), tag=REFRESHED)
@@ -105,6 +114,10 @@ def rewrite_refresh(statement: RefreshView, context: RewriteContext) -> Statemen
     none = exp.select(*nulls).where(exp.false())
     plan = _rows_replaced(table, none, context)
     return _plan(plan, replace(table, materialized=replace(made, refreshed=None)), REFRESHED)
+
+
+def _tells_rows_apart(index: Index) -> bool:
+    return index.predicate is None and all(term.is_column for term in index.terms)
 
 
 def rewrite_alter_materialized(ast: exp.Alter, context: RewriteContext) -> StatementPlan:

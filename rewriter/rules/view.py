@@ -19,8 +19,12 @@ from rewriter.definitions.temporary import (
 )
 from rewriter.definitions.user_types import name_types
 from rewriter.name_resolution import position_of
+from rewriter.reading.fences import fenced
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
+
+_BARRIER = "security_barrier"
+_FALSE, _TRUE = frozenset({"false", "off", "0"}), frozenset({"true", "on", "1"})
 
 
 def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPlan:
@@ -32,6 +36,8 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     query = ast.expression
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(query)
+    if _is_barrier(ast) and isinstance(query, exp.Query):
+        query = fenced(exp.select("*").from_(query.subquery(_BARRIER)), context.capabilities)
     if isinstance(query, exp.Query):
         qualify(query, context)
         name_types(query, context)
@@ -80,15 +86,37 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
 
 def _is_off(option: exp.Expr) -> bool:
     """True for ``security_barrier = false`` and the like."""
-    value = option.args.get("value") if type(option) is exp.Property else None
-    return value is not None and value.name.lower() in {"false", "off", "0"}
+    return type(option) is exp.Property and _value_of(option) in _FALSE
+
+
+def _value_of(option: exp.Expr) -> str:
+    value = option.args.get("value")
+    return "" if value is None else value.sql().strip("'").lower()
+
+
+def _is_barrier(ast: exp.Create) -> bool:
+    """True for a view whose conditions come before those of the queries on it."""
+    properties = ast.args.get("properties")
+    options = properties.expressions if properties is not None else []
+    return any(_names_barrier(option) and not _is_off(option) for option in options)
+
+
+def _names_barrier(option: exp.Expr) -> bool:
+    return type(option) is exp.Property and option.name.lower() == _BARRIER
 
 
 def _check_options(ast: exp.Create) -> None:
     properties = ast.args.get("properties")
     options = properties.expressions if properties is not None else []
     for option in options:
-        if isinstance(option, exp.TemporaryProperty) or _is_off(option):
+        if _names_barrier(option) and _value_of(option) not in _FALSE | _TRUE:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"security_barrier is true or false, not {_value_of(option)}",
+                advice="write WITH (security_barrier)",
+                position=position_of(ast.this),
+            )
+        if isinstance(option, exp.TemporaryProperty) or _is_off(option) or _names_barrier(option):
             continue
         kind = option.name if type(option) is exp.Property else option.key.removesuffix("property")
         raise PalimpsestError(

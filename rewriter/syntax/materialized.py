@@ -63,4 +63,4 @@ def _refresh(tokens: list[Token], parse: Parse) -> RefreshView:
     if not without_data:
         reader.takes("WITH", "DATA")
     reader.ends("REFRESH MATERIALIZED VIEW takes nothing else")
-    return RefreshView(name, with_data=not without_data)
+    return RefreshView(name, with_data=not without_data, concurrently=concurrently)

@@ -41,6 +41,7 @@ from rewriter.syntax.next_value import spell_next_value
 from rewriter.syntax.numbered_sources import number_rows
 from rewriter.syntax.pivots import bracket_pivot, group_instead
 from rewriter.syntax.postgres_spellings import with_known_spellings
+from rewriter.syntax.postgres_tokens import as_scanned
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.qualified_calls import without_catalog_schema
@@ -79,10 +80,11 @@ def parse(text: str, dialect: str, limits: Limits, *, placeholders: bool = True)
             " are taken",
             advice="load bulk data with COPY or executemany, or raise max_statement_chars",
         )
+    tokens = tokenize(text, DIALECTS[dialect])
+    if DIALECTS[dialect] == "postgres":
+        tokens = as_scanned(tokens, text)
     return [
-        _statement(text, part, dialect, limits, placeholders)
-        for part in _split(tokenize(text, DIALECTS[dialect]))
-        if part
+        _statement(text, part, dialect, limits, placeholders) for part in _split(tokens) if part
     ]
 
 

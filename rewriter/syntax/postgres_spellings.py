@@ -2,13 +2,20 @@
 
 EXISTS (SELECT FROM t)               becomes  EXISTS (SELECT 1 FROM t)
 CREATE TABLE t (a text COMPRESSION pglz)      the same without, as it changes no answer
+WITH (security_barrier)              becomes  WITH (security_barrier = true)
+JSON_OBJECT(a)                       becomes  JSON_OBJECT(a, NULL)
+t JOIN u USING (a) AS j .. j.a       becomes  t JOIN u USING (a) .. a
 """
 
 from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from rewriter.syntax.join_aliases import without_join_aliases
+
 _METHODS = frozenset({"PGLZ", "LZ4", "DEFAULT"})
+_PAIRING = frozenset({",", ":", "VALUE", "KEY", "RETURNING", "ABSENT", "NULL"})
+"""What stands in a call of JSON_OBJECT that names keys and values."""
 _NO_TYPE = frozenset({"(", ",", ".", "SET", "COLUMN", "ADD", "BY", "SELECT"})
 """What stands before a column that is called compression, or before a clause of its own."""
 
@@ -16,6 +23,7 @@ _NO_TYPE = frozenset({"(", ",", ".", "SET", "COLUMN", "ADD", "BY", "SELECT"})
 def with_known_spellings(tokens: list[Token]) -> list[Token]:
     """The tokens in spellings that the parser knows."""
     words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in tokens]
+    tokens, words = without_join_aliases(tokens, words)
     found: list[Token] = []
     is_definition = words[0] in {"CREATE", "ALTER"}
     index = 0
@@ -27,9 +35,37 @@ def with_known_spellings(tokens: list[Token]) -> list[Token]:
                 index += 2
                 continue
         found.append(token)
+        place = (token.line, token.col, token.start, token.end)
+        if words[index] == "SECURITY_BARRIER" and before in {"(", ","} and behind in {")", ","}:
+            found += [Token(TokenType.EQ, "=", *place), Token(TokenType.VAR, "true", *place)]
+        if words[index] == "JSON_OBJECT" and behind == "(":
+            end = _end_of_one(words, index + 2)
+            if end is not None:
+                found += tokens[index + 1 : end]
+                found += [
+                    Token(TokenType.COMMA, ",", *place),
+                    Token(TokenType.NULL, "NULL", *place),
+                ]
+                index = end
+                continue
         lists_nothing = words[index] == "SELECT" and behind in {"FROM", "WHERE", ")"}
         if lists_nothing and words[max(index - 2, 0) : index] == ["EXISTS", "("]:
-            place = (token.line, token.col, token.start, token.end)
             found.append(Token(TokenType.NUMBER, "1", *place))
         index += 1
     return found
+
+
+def _end_of_one(words: list[str], start: int) -> int | None:
+    """Where the only argument of a call ends; None for none, several, or keys and values."""
+    depth = 0
+    for place in range(start, len(words)):
+        word = words[place]
+        if word in {"(", "["}:
+            depth += 1
+        elif word in {")", "]"}:
+            if depth == 0:
+                return place if place > start else None
+            depth -= 1
+        elif depth == 0 and word in _PAIRING:
+            return None
+    return None

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.sql import bytea
 from journal.sql.array_text import array_of_text
-from journal.sql.interval_text import plain_interval
+from journal.sql.interval_text import interval_of_fields, plain_interval
 from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import moment_of_word, reads_otherwise, typed_constant
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
+from rewriter.syntax.grouping_sets import spell_group_quantifier
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
 from rewriter.syntax.spelled_types import mark_spelled_types
@@ -34,11 +36,14 @@ _READ = _MOMENTS | _FLOATS | {exp.DType.UUID, exp.DType.TIME, exp.DType.TIMETZ}
 _REAL_DIGITS = 24
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LIKES = (exp.Like, exp.ILike)
+_NO_CALLS = (exp.Greatest, exp.Least, exp.Coalesce)
 _ARRAY_TYPES = {
     f"_{name}": name
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar")
 } | {f"_{name}": name for name in ("date", "timestamp", "timestamptz", "uuid", "json", "jsonb")}
 """The server's own names of types of arrays."""
+_FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second"})
+_DIGITS = 6
 _UNNAMED = "unnest"
 """What PostgreSQL calls the columns of UNNEST."""
 
@@ -69,7 +74,15 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             continue
         elif isinstance(text, exp.Literal) and AS_POSTGRES in text.meta:
             text.replace(typed_constant(text, cast.to.this.value if cast.to.this in _READ else ""))
+    for interval in list(ast.find_all(exp.Interval)):
+        _spell_out_fields(interval)
     for last in list(ast.find_all(exp.Variadic)):
+        if isinstance(last.parent, _NO_CALLS):
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f'syntax error at or near "variadic": {last.parent.key} is no function',
+                advice="write its values, or unnest() the array and take min() or max()",
+            )
         _spell_out_arguments(last)
     for call in list(ast.find_all(exp.Decode, exp.Encode)):
         _spell_out_code(call)
@@ -81,6 +94,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for call in list(ast.find_all(exp.Unnest)):
         if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
             call.replace(_side_by_side(call))
+    for group in ast.find_all(exp.Group):
+        spell_group_quantifier(group)
     mark_spelled_types(ast)
     spell_grouped_outputs(ast)
     name_inner_outputs(ast)
@@ -108,6 +123,25 @@ def _spell_out_moment(cast: exp.Cast, text: exp.Expr) -> bool:
     if made is not None:
         text.replace(made.this if isinstance(made, exp.Cast) else made)
     return made is not None
+
+
+def _spell_out_fields(interval: exp.Interval) -> None:
+    """``INTERVAL '1 2:03' DAY TO HOUR`` and ``INTERVAL '1.26' SECOND(1)`` of constants."""
+    unit, text = interval.args.get("unit"), interval.this
+    if not isinstance(unit, exp.IntervalSpan | exp.Second) or not isinstance(text, exp.Literal):
+        return
+    ends = (unit.this, unit.expression) if isinstance(unit, exp.IntervalSpan) else (unit, unit)
+    first, last = (end.key if isinstance(end, exp.Second) else end.name.lower() for end in ends)
+    digits = ends[1].this.name if isinstance(ends[1], exp.Second) else "6"
+    is_known = digits.isdigit() and int(digits) <= _DIGITS and {first, last} <= _FIELDS
+    plain = interval_of_fields(text.name, first, last, int(digits)) if is_known else None
+    if plain is None:
+        raise PalimpsestError(
+            Code.MOMENT_TEXT,
+            f'invalid input syntax for type interval: "{text.name}"',
+            advice="write '3 days 04:05:06', or an amount for each unit",
+        )
+    interval.replace(exp.cast(exp.Literal.string(plain), "INTERVAL"))
 
 
 def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:

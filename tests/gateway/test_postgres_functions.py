@@ -36,6 +36,11 @@ def cursor() -> Iterator[Cursor]:
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
+        ("gcd(12, 8) / 3", 1),
+        ("acosh('infinity'::float8)", float("inf")),
+        ("atanh(1)", float("inf")),
+        ("var_pop('infinity'::float8)::text", "NaN"),
+        ("json_object('{a,1}')::text", '{"a":"1"}'),
         ("string_to_array('', ',')", []),
         ("string_to_array('ab', NULL)", ["a", "b"]),
         ("string_to_array('ab', '')", ["ab"]),
@@ -320,3 +325,10 @@ def test_numbers_of_more_digits_than_are_kept_are_refused(cursor: Cursor, statem
 def test_what_has_no_words_here_is_refused(cursor: Cursor, expression: str) -> None:
     with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
         cursor.execute(f"SELECT {expression}")
+
+
+@pytest.mark.parametrize("expression", ["lcm(2147483647, 2147483646)", "acosh(0.5)", "atanh(2)"])
+def test_numbers_out_of_range_are_refused(cursor: Cursor, expression: str) -> None:
+    with pytest.raises(gateway.DataError) as raised:
+        cursor.execute(f"SELECT {expression}")
+    assert raised.value.sqlstate == "22003"

@@ -99,6 +99,12 @@ def test_information_schema(con: Connection) -> None:
     assert [kind for kind, _ in rows(con, sql)] == ["PRIMARY KEY", "UNIQUE", "CHECK"]
     sql = "SELECT column_name, ordinal_position FROM information_schema.key_column_usage"
     assert rows(con, sql) == [("k", 1), ("d", 1)]
+    sql = "SELECT column_name, constraint_name FROM information_schema.constraint_column_usage"
+    assert len(rows(con, f"{sql} WHERE table_schema = 'hr'")) >= 3
+    clauses = rows(con, "SELECT check_clause FROM information_schema.check_constraints")
+    assert [clause[:2] + clause[-2:] for (clause,) in clauses] == ["(())"]
+    sets = "SELECT character_set_name FROM information_schema.character_sets"
+    assert rows(con, sets) == [("UTF8",)]
     schemata = rows(con, "SELECT schema_name FROM information_schema.schemata")
     assert {("hr",), ("main",)} <= set(schemata)
     assert "_palimpsest" not in {name for (name,) in schemata}

@@ -6,11 +6,15 @@ transaction is an error, as are BEGIN inside of a transaction and its end outsid
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import psycopg
+from psycopg.abc import Buffer
 from psycopg.pq import TransactionStatus
+from psycopg.types.datetime import IntervalLoader
 from psycopg.types.string import TextLoader
 
 from tests.support.control import Control, parse_control
@@ -18,7 +22,18 @@ from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 
 UNREADABLE = "XX000"
 """The state of what the server did and the driver cannot read, such as a date before year 1."""
+_YEARS = re.compile(rb"([+-]?\d+) years?")
 _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
+
+
+class _MonthsOfThirtyDays(IntervalLoader):
+    """Intervals as the gateway gives them to Python: of years, too, each month has thirty days."""
+
+    def load(self, data: Buffer) -> timedelta:
+        """The days and seconds of an interval's text."""
+        years = _YEARS.search(bytes(data))
+        more = int(years[1]) if years is not None else 0
+        return super().load(data) - timedelta(days=5 * more)
 
 
 class PlainSession:
@@ -29,6 +44,8 @@ class PlainSession:
         self._connection: psycopg.Connection[Any] = psycopg.connect(conninfo, autocommit=True)
         for name in ("json", "jsonb") if json_texts else ():
             self._connection.adapters.register_loader(name, TextLoader)
+        if json_texts:
+            self._connection.adapters.register_loader("interval", _MonthsOfThirtyDays)
 
     @property
     def in_transaction(self) -> bool:
@@ -89,6 +106,9 @@ class PlainSession:
             rows = () if done.description is None else tuple(done.fetchall())
         except psycopg.Error as error:
             return Failure(error.sqlstate or UNREADABLE, str(error))
+        except RuntimeError as error:
+            # The driver reads moments in the DateStyle ISO alone.
+            return Failure(UNREADABLE, str(error))
         if done.description is not None:
             return Rows(tuple(column.name for column in done.description), rows)
         if (done.statusmessage or "").split(" ")[0] in _COUNTED:

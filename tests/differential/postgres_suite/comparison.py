@@ -75,7 +75,7 @@ DOCUMENTED = {
     "NULLS NOT DISTINCT and deferrable keys": r"NULLS NOT DISTINCT is|a key with DEFERR",
     "currval and nextval in one statement": r"beside a call that moves the sequence",
     "repeatable samples": r"no sample that can be repeated",
-    "tables without columns": r"PAL-211\] \S+ has no columns",
+    "tables without columns": r"PAL-211\] \S+ has no columns|SELECT clause without selection list",
     "ALTER ROLE SET and schema elements": r"CREATE SCHEMA is not supported",
     "composite types": r"ADD VALUE, RENAME VALUE or RENAME TO was expected near|"
     r"has no STRUCT types",
@@ -92,8 +92,13 @@ DOCUMENTED = {
     "floating-point numbers that overflow": r"^accepted\nvalue (out of range: \w+flow|overflows)",
     "regular expressions": r"PAL-312\] invalid (escape sequence: \\\d|perl operator: \(\?)",
     "time zone names": r"Unknown TimeZone",
+    "custom collations": r"PAL-226\] collation|COMMENT ON COLLATION|"
+    r"^accepted\ncollation \S+ for encoding|"
+    r"PAL-110\] \w+\(\) (by the rules of|of a column with this)|"
+    r"COLLATE (\S+ of a domain|in an index) is not supported",
     "collations that contradict": r"^accepted\n(collation mismatch|no collation was derived|"
-    r"could not determine which collation)",
+    r"could not determine which collation)|Cannot combine types with different collation|"
+    r"^accepted\nrecursive query .* has collation",
 }
 """What docs/sql.md tells of the differences from PostgreSQL, by their texts."""
 UNTRACED = frozenset(

@@ -53,7 +53,7 @@ _READS = re.compile(
     r"^\s*(SELECT\b(?!.*\bINTO\b)|(VALUES|EXPLAIN(?!\s+\(?ANALYZE)|SHOW|FETCH|TABLE)\b)",
     re.I | re.S,
 )
-_TRIGGER = re.compile(r"^\s*CREATE\s+(OR\s+REPLACE\s+)?TRIGGER\b", re.I)
+_WITH_PARTS = re.compile(r"^\s*CREATE\s+((OR\s+REPLACE\s+)?TRIGGER|SCHEMA)\b", re.I)
 _OF_SETTINGS = {
     "set role": re.compile(r"^accepted\n(permission denied|must be owner)|PAL-250\]"),
     "set datestyle": re.compile(r"\bdate(/time)? field\b"),
@@ -140,7 +140,7 @@ def _things_of(sql: str) -> set[str]:
     if _READS.search(sql):
         return set()
     made = list(_MADE.finditer(sql))
-    if not _TRIGGER.search(sql):  # What the statements of a trigger change is its affair, too.
+    if not _WITH_PARTS.search(sql):  # What a trigger changes and a schema begins with is theirs.
         del made[1:]
     lists = [found[1] for found in (*made, _ON.search(sql)) if found]
     given = _NEW_NAME.search(sql)

@@ -1,0 +1,85 @@
+r"""What PostgreSQL's scanner does with texts and names, by the tokens. Pure.
+
+E'\xC3\xA4'    bytes that must be UTF-8; no text holds the sign of number zero
+a name of more than 63 bytes is cut there, at the end of a sign
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.errors import Code, PalimpsestError, Position
+
+NAME_BYTES = 63
+_ESCAPED = frozenset({TokenType.BYTE_STRING, TokenType.UNICODE_STRING})
+_NAMES = frozenset({TokenType.IDENTIFIER, TokenType.VAR})
+_BYTES = re.compile(r"((?:\\x[0-9a-fA-F]{1,2}|\\[0-7]{1,3})+)|\\u0{4}|\\U0{8}|\\.", re.S)
+_BYTE = re.compile(r"\\x([0-9a-fA-F]{1,2})|\\([0-7]{1,3})")
+_ZERO = re.compile(r"(?<!\\)(?:\\\\)*\\\+?0{4}")
+
+
+def as_scanned(tokens: list[Token], text: str) -> list[Token]:
+    """The tokens of a text with names cut.
+
+    Raises SYNTAX and ENCODING for texts with escapes that are no text.
+    """
+    for place, token in enumerate(tokens):
+        kind = token.token_type
+        if kind in _ESCAPED:
+            _check(token, text[token.start : token.end + 1])
+        elif kind in _NAMES and len(token.text) * 4 > NAME_BYTES:
+            name = cut_name(token.text)
+            if name != token.text:
+                where = (token.line, token.col, token.start, token.end)
+                tokens[place] = Token(kind, name, *where, token.comments)
+    return tokens
+
+
+def cut_name(name: str) -> str:
+    """A name with as many bytes as PostgreSQL keeps of one."""
+    return name.encode()[:NAME_BYTES].decode(errors="ignore")
+
+
+def _check(token: Token, written: str) -> None:
+    position = Position(token.line, max(1, token.col - (token.end - token.start)))
+    if token.token_type is TokenType.UNICODE_STRING:
+        if _ZERO.search(written):
+            raise _no_unicode(position)
+        return
+    for found in _BYTES.finditer(written):
+        if found[1] is None:
+            if found[0][1] in "uU" and len(found[0]) > 2:
+                raise _no_unicode(position)
+            continue
+        data = bytes(_value(*byte.groups()) for byte in _BYTE.finditer(found[1]))
+        if 0 in data or not _is_text(data):
+            shown = " ".join(f"0x{byte:02x}" for byte in data[:4])
+            raise PalimpsestError(
+                Code.ENCODING,
+                f'invalid byte sequence for encoding "UTF8": {shown}',
+                advice="write the bytes of UTF-8, or a bytea as '\\xff'::bytea",
+                position=position,
+            )
+
+
+def _value(hexadecimal: str | None, octal: str) -> int:
+    return int(hexadecimal, 16) if hexadecimal else int(octal, 8) % 256
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_unicode(position: Position) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SYNTAX,
+        "invalid Unicode escape value: no text holds the sign of number zero",
+        advice="leave it out, or write a bytea",
+        position=position,
+    )

@@ -1,0 +1,131 @@
+"""Clauses, texts and names of the postgres dialect that parsers lose, on every kind of store."""
+
+from __future__ import annotations
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no grouping sets")
+def test_group_by_distinct_leaves_out_grouping_sets_that_repeat(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER, b INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 1, 2), (2, 1, 3), (3, 2, NULL)")
+    for grouped, groups in (
+        ("DISTINCT rollup(a), cube(a)", 3),
+        ("ALL rollup(a), cube(a)", 7),
+        ("DISTINCT rollup(a, b), rollup(a)", 6),
+        ("DISTINCT a", 2),
+        ("ALL a, b", 3),
+    ):
+        query = f"SELECT count(*) FROM (SELECT a, count(*) AS n FROM t GROUP BY {grouped}) AS g"
+        assert con.execute(query).fetchall() == [(groups,)], grouped
+
+
+@pytest.mark.drifts(toy="it has no U& texts")
+def test_texts_with_escapes_are_texts(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR)")
+    con.execute(
+        r"INSERT INTO t VALUES (1, E'\xC3\xA4\101\n'), (2, E'a\\000\\u0000'), (3, U&'\00e4')"
+    )
+    found = con.execute("SELECT s FROM t ORDER BY k").fetchall()
+    assert found == [("äA\n",), (r"a\000\u0000",), ("ä",)]
+    for text, state in (
+        (r"E'a\u0000b'", "42601"),
+        (r"U&'a\0000b'", "42601"),
+        (r"E'\xFF'", "22021"),
+        (r"E'a\000'", "22021"),
+    ):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(f"INSERT INTO t VALUES (4, {text})")
+        assert raised.value.sqlstate == state, text
+
+
+def test_names_are_cut_as_postgresql_cuts_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    long, column = "n" * 70, "ä" * 40
+    con.execute(f'CREATE TABLE {long} (k INTEGER PRIMARY KEY, "{column}" INTEGER)')
+    con.execute(f'INSERT INTO {long} (k, "{column}") VALUES (1, 2)')
+    assert con.execute(f"SELECT {'ä' * 31} FROM {'n' * 63}").fetchall() == [(2,)]
+    described = con.execute(f"SELECT k AS {long} FROM {long}").description
+    assert [column[0] for column in described or ()] == ["n" * 63]
+
+
+@pytest.mark.drifts(toy="it has other functions", hive="it has no materialized views")
+def test_views_are_refreshed_concurrently_by_a_unique_index(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
+    con.execute("CREATE MATERIALIZED VIEW v AS SELECT k, a FROM t")
+    for index in ("", "CREATE INDEX ON v (a)", "CREATE UNIQUE INDEX ON v (k) WHERE k > 1"):
+        if index:
+            con.execute(index)
+        with pytest.raises(gateway.DatabaseError, match="unique index") as raised:
+            con.execute("REFRESH MATERIALIZED VIEW CONCURRENTLY v")
+        assert raised.value.sqlstate == "55000"
+    con.execute("CREATE UNIQUE INDEX ON v (k)")
+    con.execute("REFRESH MATERIALIZED VIEW CONCURRENTLY v")
+
+
+def test_numbers_of_identities_are_of_no_domain(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE DOMAIN small AS INTEGER CHECK (VALUE > 0)")
+    with pytest.raises(gateway.ProgrammingError, match="domain"):
+        con.execute("CREATE TABLE t (k small GENERATED ALWAYS AS IDENTITY, a INTEGER)")
+    with pytest.raises(gateway.ProgrammingError, match="variadic"):
+        con.execute("SELECT greatest(VARIADIC ARRAY[1, 2])")
+
+
+@pytest.mark.also_on("hive")
+def test_a_join_has_an_alias_for_the_columns_in_using(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)")
+    con.execute("CREATE TABLE u (a INTEGER PRIMARY KEY, c INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 2), (2, 3)")
+    con.execute("INSERT INTO u VALUES (1, 4), (3, 5)")
+    joined = 'FROM t FULL JOIN u USING (a) AS "J"'
+    assert con.execute(f'SELECT "J".a {joined} ORDER BY "J".a').fetchall() == [(1,), (2,), (3,)]
+    found = con.execute(f'SELECT "J".*, b, c {joined} WHERE "J".a = 1').fetchall()
+    assert found == [(1, 2, 4)]
+    for query, code in (('SELECT "J".b', "PAL-202"), ('SELECT "J"', "PAL-110")):
+        with pytest.raises(gateway.DatabaseError, match=code):
+            con.execute(f"{query} {joined}")
+
+
+@pytest.mark.drifts(toy="its SQLite has no OFFSET without LIMIT")
+def test_a_security_barrier_asks_its_own_conditions_first(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 0), (2, 5)")
+    for options in ("security_barrier", "security_barrier = true", "security_barrier = false"):
+        con.execute(f"CREATE OR REPLACE VIEW v WITH ({options}) AS SELECT * FROM t WHERE k > 1")
+        assert con.execute("SELECT * FROM v").fetchall() == [(2, 5)]
+    con.execute("CREATE OR REPLACE VIEW v WITH (security_barrier) AS SELECT * FROM t WHERE k > 1")
+    assert con.execute("SELECT k FROM v WHERE 10 / a > 1").fetchall() == [(2,)]
+
+
+@pytest.mark.drifts(toy="it has no intervals", hive="it has no intervals")
+def test_intervals_have_the_fields_that_are_named(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for text, wanted in (
+        ("'1-2' YEAR TO MONTH", "14 months"),
+        ("'1' YEAR TO MONTH", "1 month"),
+        ("'1 2' DAY TO HOUR", "1 day 2 hours"),
+        ("'1 2:03:04' DAY TO HOUR", "1 day 2 hours"),
+        ("'1 2:03' HOUR TO MINUTE", "1 day 02:03"),
+        ("'2:03' MINUTE TO SECOND", "00:02:03"),
+        ("'1 2:03:04.567' DAY TO SECOND(2)", "1 day 02:03:04.57"),
+        ("'1 2:03.4567'", "1 day 00:02:03.4567"),
+        ("'1.26' SECOND(1)", "1.3 seconds"),
+    ):
+        query = f"SELECT INTERVAL {text} = INTERVAL '{wanted}'"
+        assert con.execute(query).fetchall() == [(True,)], text
+    for text in ("'1 2' DAY TO MINUTE", "'123 11'", "'1 2:03 -2:04'"):
+        with pytest.raises(gateway.DataError) as raised:
+            con.execute(f"SELECT INTERVAL {text}")
+        assert raised.value.sqlstate == "22007", text
