@@ -40,15 +40,21 @@ def setting_text(settings: Settings, name: str, catalog: CatalogSnapshot) -> str
     return "none" if found is None or settings.role == settings.login_role else found.name
 
 
-def with_role(settings: Settings, value: exp.Expr | None, catalog: CatalogSnapshot) -> Settings:
+def with_role(
+    settings: Settings, value: exp.Expr | None, catalog: CatalogSnapshot, user: str | None
+) -> Settings:
     """Settings after SET ROLE; NONE and RESET ROLE go back to who has logged in.
 
-    Raises UNKNOWN_ROLE, and PRIVILEGE where the user is no member of the role.
+    So does the name of ``user``, who acts as no role of a name: tools such as Flyway set what
+    CURRENT_USER gave before. Raises UNKNOWN_ROLE, and PRIVILEGE where the user is no member of the
+    role.
     """
     name = "none" if value is None else str(value.name or value.sql())
     if name.lower() == "none":
         return replace(settings, role=settings.login_role)
     found = catalog.access.by_name(name)
+    if found is None and name == user and settings.login_role is None:
+        return replace(settings, role=None)
     if found is None:
         raise PalimpsestError(
             Code.UNKNOWN_ROLE, f'role "{name}" does not exist', advice="check the spelling"

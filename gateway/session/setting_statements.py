@@ -94,7 +94,7 @@ def _after(session: SettingSession, statement: SetSetting) -> Settings:
         given = None if statement.value is None else _variable_text(session, statement.value)
         return before.with_variable(statement.name[len(VARIABLE) :], given)
     if statement.name.lower() == "role":
-        return with_role(before, statement.value, session.catalog)
+        return with_role(before, statement.value, session.catalog, session.user)
     catalog = session.catalog
     seen = visible_to(catalog, catalog.rights_of(before.role))
     after = after_set(before, statement.name, statement.value, seen, session.user)

@@ -64,6 +64,16 @@ def _as(con: Connection, role: str, sql: str) -> str:
         con.execute("RESET ROLE")
 
 
+def test_who_is_no_role_sets_the_own_name(con: Connection) -> None:
+    """Flyway sets at its end what CURRENT_USER gave at its beginning."""
+    for name in ("root", "'root'"):
+        con.execute("SET ROLE ann")
+        assert _state(con, "SELECT pay FROM t") == "42501"
+        con.execute(f"SET ROLE {name}")
+        assert con.execute("SELECT current_user, count(pay) FROM t").fetchone() == ("root", 2)
+    assert _state(con, "SET ROLE nobody") == "42704"
+
+
 @pytest.mark.parametrize(
     "sql",
     [

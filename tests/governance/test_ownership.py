@@ -53,7 +53,7 @@ def con(tmp_path: Path) -> Iterator[Connection]:
 def _as(con: Connection, role: str) -> Any:
     session = con.session
     value = exp.to_identifier(role) if role != "none" else None
-    session.settings = with_role(session.settings, value, session.catalog)
+    session.settings = with_role(session.settings, value, session.catalog, session.user)
     return session
 
 

@@ -138,6 +138,7 @@ def test_jdbc_finds_foreign_keys_and_keywords(gateway: Connection, postgres: Con
             " FOREIGN KEY (b, a) REFERENCES above (b, a))"
         )
         found.append((con.execute(keys).fetchall(), con.execute(most).fetchall()))
+        assert con.execute("SELECT pg_sequence_last_value(NULL)").fetchall() == [(None,)]
         (count,) = con.execute(words).fetchone() or (0,)
         assert count > 300
         con.execute("DROP TABLE below, above")

@@ -165,6 +165,8 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_postmaster_start_time": ("() AS getvariable('pgc_started')",),
     "pg_relation_is_publishable": ("(o) AS false",),
     "pg_relation_size": ("(o) AS 0::BIGINT", "(o, f) AS 0::BIGINT"),
+    # As for whoever may not read the sequence; pg_sequences says the same.
+    "pg_sequence_last_value": ("(o) AS NULL::BIGINT",),
     "pg_size_pretty": ("(n) AS format_bytes(n)",),
     "pg_table_is_visible": (
         ("(o) AS coalesce((SELECT any_value(list_contains(getvariable('pgc_path'), n.nspname) OR"
