@@ -68,6 +68,12 @@ CASES = (
         " WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01'"
         " AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24",
     ),
+    Case(
+        "many groups",
+        "SELECT count(*) FROM (SELECT l_orderkey, sum(l_quantity) AS q FROM {t}"
+        " GROUP BY l_orderkey) AS g WHERE q > 100",
+    ),
+    Case("many different values", "SELECT count(DISTINCT l_extendedprice) FROM {t}"),
     Case("rows, 2 %", "SELECT * FROM {t} WHERE l_quantity = 5", arrow=True),
     Case(
         "rows, 10 %",

@@ -151,6 +151,18 @@ def none_dropped(name: TableName) -> Table | None:
     return None
 
 
+class Varied(Protocol):
+    """Finds the columns of a table, as stored, that have nearly as many values as rows."""
+
+    def __call__(self, table_id: int) -> frozenset[str]:
+        """Those that are known; a hint, on which no answer depends."""
+
+
+def none_varied(table_id: int) -> frozenset[str]:
+    """For rewrites without a store, which know nothing of values."""
+    return frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class RewriteContext:
     """See the module's head. ``as_of`` is the session's own point in time, as text.
@@ -167,7 +179,8 @@ class RewriteContext:
     ``claims``: the client ends the transaction, so that rows can be claimed until then.
     ``role`` is that of the client, None for one who may do everything.
     ``snapshot`` is the version that the statement reads. ``kinds`` are those of the values that the
-    parameters have, by their names, where they are no texts: ``reading/equal_keys``.
+    parameters have, by their names, where they are no texts: ``reading/equal_keys``. ``varied`` are
+    columns of a table, as stored, that have nearly as many values as rows, as far as is known.
     """
 
     catalog: CatalogSnapshot
@@ -194,6 +207,7 @@ class RewriteContext:
     role: int | None = None
     snapshot: int = 0
     kinds: frozenset[tuple[str, str]] = frozenset()
+    varied: Varied = none_varied
 
     def __post_init__(self) -> None:
         if self.path:

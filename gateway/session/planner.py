@@ -84,6 +84,7 @@ class Planner:
             role=settings.role,
             snapshot=transaction.snapshot.version,
             kinds=request.kinds,
+            varied=statement.varied_columns,
         )
         rights = context.rights
         if rights.is_admin:

@@ -51,6 +51,9 @@ class OpenStatement(AbstractContextManager["OpenStatement", None], Protocol):
     def access(self, table_id: int) -> ScanAccess:
         """How a table can be read; the same for as long as the statement lasts."""
 
+    def varied_columns(self, table_id: int) -> frozenset[str]:
+        """Columns, as stored, with nearly as many values as rows: a hint for the shape of reads."""
+
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries read these tables, by id, with the transaction's own rows of them.
 

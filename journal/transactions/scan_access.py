@@ -29,6 +29,11 @@ def whole_tiers(_statement: object, _table_id: int) -> ScanAccess:
     return WHOLE_TIERS
 
 
+def none_known(_statement: object, _table_id: int) -> frozenset[str]:
+    """``varied_columns`` of a statement whose store tells nothing of values."""
+    return frozenset()
+
+
 def as_relation(_statement: object, _fields: Fields, rows: exp.Query) -> exp.Expr:
     """``comparable_rows`` of a statement whose suppression list is where the rows are."""
     return relation(rows)

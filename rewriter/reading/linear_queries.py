@@ -141,6 +141,7 @@ def linear_query(given: exp.Select, context: RewriteContext) -> LinearQuery:
     if counted is not None and counted.sql() not in {g.sql() for g in groups}:
         groups.append(counted)
     _check_size(groups, node, table, sources)
+    _check_spread(groups, table, sources, context)
     has_others = len(sources.tables) > 1 or sources.is_open
     query = LinearQuery(select, node, table, groups, has_others, own, sets, counted)
     _collect(query, sources, context)
@@ -328,6 +329,17 @@ def _check_size(groups: list[exp.Expr], node: exp.Table, table: Table, sources: 
     }
     if not sources.is_open and len(sources.tables) == 1 and names.issuperset(table.key):
         raise NotLinear("each row is a group of its own")
+
+
+def _check_spread(
+    groups: list[exp.Expr], table: Table, sources: Sources, context: RewriteContext
+) -> None:
+    """Raise NotLinear for nearly as many groups as rows, which each part would hash once more."""
+    varied = context.varied(table.id) if groups else frozenset()
+    for group in groups if varied else ():
+        found = sources.column(group) if isinstance(group, exp.Column) else None
+        if found is not None and found in table.columns and found.physical in varied:
+            raise NotLinear(f"values of {found.name} hardly repeat")
 
 
 def _has_aggregate(node: exp.Expr) -> bool:

@@ -41,6 +41,7 @@ from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.removals import Removals
 from journal.stores.embedded.rows_at_hand import RowsAtHand
 from journal.stores.embedded.statement import Statement
+from journal.stores.embedded.varied_columns import VariedColumns
 from journal.stores.embedded.warehouse import Warehouse
 from journal.transactions.group_commit import UNWATCHED, CancelToken, acquired
 from journal.transactions.named_locks import NamedLocks
@@ -93,6 +94,7 @@ class Journal:
         self.pins, self.removals = Pins(), Removals()
         self.in_memory = RowsAtHand(root, self.checker.check_files, self._detached)
         self.positions = PositionKeeper(self)
+        self.varied_columns = VariedColumns(root)
         self.filters = KeyFilters()
         try:
             with rows_of.reading():

@@ -126,7 +126,7 @@ class SealedRows:
             if found is not None:
                 self._files.move_to_end(path)
                 return found
-        with _opened(self._root / path) as file:
+        with opened_file(self._root / path) as file:
             found = tuple(_described(path, file.metadata, table.key[0]))
         with self._lock:
             self._files[path] = found
@@ -144,7 +144,7 @@ class SealedRows:
                 return kept
             if not self._is_worth(group):
                 return None
-        with _opened(self._root / group.place[0]) as file:
+        with opened_file(self._root / group.place[0]) as file:
             rows = file.read_row_group(group.place[1], use_threads=False)
         with self._lock:
             if group.place not in self._decoded:
@@ -185,7 +185,8 @@ def _files(table: Table, key: Key, state: TableState) -> list[SegmentFile] | Non
     return [f for s in segments for f in s.files if f.may_hold(key[0])]
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def opened_file(path: Path) -> pq.ParquetFile:
+    """A Parquet file, mapped; raises OSError or pyarrow's ArrowException."""
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(path, memory_map=True, pre_buffer=False)

@@ -84,6 +84,11 @@ class Statement(AbstractContextManager["Statement", None]):
             return WHOLE_TIERS
         return ScanAccess(lookup.by_file(table, state), self._positions(table_id) is not None)
 
+    def varied_columns(self, table_id: int) -> frozenset[str]:
+        """Columns, as stored, with nearly as many values as rows, as a base file shows."""
+        state = self.committed.tables.get(table_id)
+        return frozenset() if state is None else self._journal.varied_columns.of(state)
+
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries read these tables; request positions for scans that have none."""
         for shown, manifest in self.transaction.shown:

@@ -34,7 +34,7 @@ from journal.stores.hive.row_upload import INLINE_ROWS_MAX, write_held
 from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.tiers import SeenTiers
-from journal.transactions.scan_access import whole_tiers
+from journal.transactions.scan_access import none_known, whole_tiers
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, check_guard, run_step
 from journal.transactions.transaction import Transaction
@@ -49,7 +49,7 @@ GUARD_ROWS_MAX = 100_000
 class HiveStatement(AbstractContextManager["HiveStatement", None]):
     """One statement's stay: what it reads of Spark, the catalog and the gateway's own rows."""
 
-    access = whole_tiers
+    access, varied_columns = whole_tiers, none_known
 
     def __init__(
         self,

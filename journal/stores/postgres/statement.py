@@ -26,7 +26,7 @@ from journal.stores.postgres.layout import drop_views, refresh_tiers
 from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts
-from journal.transactions.scan_access import as_relation, whole_tiers
+from journal.transactions.scan_access import as_relation, none_known, whole_tiers
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
@@ -42,7 +42,7 @@ _ROUNDS_MAX = 3
 class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
     """One statement's stay; ``row`` is the state's, given to one inside the commit section."""
 
-    access, comparable_rows = whole_tiers, as_relation
+    access, comparable_rows, varied_columns = whole_tiers, as_relation, none_known
 
     def __init__(
         self,

@@ -32,7 +32,7 @@ from journal.transactions import conflicts
 from journal.transactions.commit_plan import plan_above
 from journal.transactions.group_commit import UNWATCHED, CancelToken, no_turn
 from journal.transactions.named_locks import NamedLocks
-from journal.transactions.scan_access import as_relation, whole_tiers
+from journal.transactions.scan_access import as_relation, none_known, whole_tiers
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
@@ -51,7 +51,7 @@ def opened(url: str) -> OpenedStore:
 class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
     """One statement's stay: a connection inside a transaction that only reads."""
 
-    access, comparable_rows = whole_tiers, as_relation
+    access, comparable_rows, varied_columns = whole_tiers, as_relation, none_known
 
     def __init__(self, journal: SqliteJournal, transaction: Transaction) -> None:
         self._counters, self._shown = journal.counters, set[int]()
