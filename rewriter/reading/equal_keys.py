@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
+from numbers import Integral, Real
 
 from sqlglot import exp
 
@@ -33,12 +34,15 @@ _OF_NO_TEXT = (
     | {exp.DType.BOOLEAN, exp.DType.INTERVAL, exp.DType.UUID, exp.DType.BIT}
 )
 _TEXTS = frozenset({"TEXT", "VARCHAR"})
-_NUMBERS = (bool, int, Decimal)
 _MOMENTS = (date, time, timedelta)
 
 
 def parameter_kinds(parameters: Mapping[str, object]) -> ParameterKinds:
-    """The kinds of a statement's parameters."""
+    """The kinds of a statement's parameters.
+
+    >>> sorted(parameter_kinds({"a": 1.5, "b": 2, "c": "x"}))
+    [('a', 'DOUBLE'), ('b', 'NUMBER')]
+    """
     found = ((name, _kind_of(value)) for name, value in parameters.items())
     return frozenset((name, kind) for name, kind in found if kind)
 
@@ -65,8 +69,8 @@ def equals_one(column: Column, value: exp.Expr, kinds: ParameterKinds) -> bool:
 
 
 def _kind_of(value: object) -> str:
-    if isinstance(value, float):
-        return DOUBLE
-    if isinstance(value, _NUMBERS):
+    if isinstance(value, Integral | Decimal):
         return NUMBER
+    if isinstance(value, Real):
+        return DOUBLE
     return MOMENT if isinstance(value, _MOMENTS) else ""

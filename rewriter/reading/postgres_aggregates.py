@@ -71,10 +71,10 @@ _PARTS = {
 
 def is_own_sum(node: exp.Sum, types: ValueTypes) -> bool:
     """True for a sum of intervals, and for one of INTEGER that is a BIGINT in PostgreSQL."""
-    is_cast = isinstance(_with_clauses(node).parent, exp.Cast)
-    return types.of(node.this).kind == "INTERVAL" or (
-        types.of(node).kind == "BIGINT" and not is_cast
-    )
+    if types.of(node.this).kind == "INTERVAL":
+        return True
+    is_plain = not isinstance(_with_clauses(node).parent, exp.Cast)
+    return is_plain and types.of(node).kind == "BIGINT" and node.find_ancestor(exp.Pivot) is None
 
 
 def spell_sum(node: exp.Sum, types: ValueTypes) -> None:

@@ -29,7 +29,7 @@ def as_scanned(tokens: list[Token], text: str) -> list[Token]:
         kind = token.token_type
         if kind in _ESCAPED:
             _check(token, text[token.start : token.end + 1])
-        elif kind in _NAMES and len(token.text) * 4 > NAME_BYTES:
+        elif kind in _NAMES and len(token.text) * 4 > NAME_BYTES and _is_name(tokens, place):
             name = cut_name(token.text)
             if name != token.text:
                 where = (token.line, token.col, token.start, token.end)
@@ -40,6 +40,12 @@ def as_scanned(tokens: list[Token], text: str) -> list[Token]:
 def cut_name(name: str) -> str:
     """A name with as many bytes as PostgreSQL keeps of one."""
     return name.encode()[:NAME_BYTES].decode(errors="ignore")
+
+
+def _is_name(tokens: list[Token], place: int) -> bool:
+    """True unless a parameter is named: ``:name``, ``%(name)s``."""
+    before = [token.text for token in tokens[max(place - 2, 0) : place]]
+    return before[-1:] not in ([":"], ["$"], ["@"]) and before != ["%", "("]
 
 
 def _check(token: Token, written: str) -> None:

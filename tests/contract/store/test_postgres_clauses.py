@@ -53,6 +53,8 @@ def test_names_are_cut_as_postgresql_cuts_them(store: Store) -> None:
     con.execute(f'CREATE TABLE {long} (k INTEGER PRIMARY KEY, "{column}" INTEGER)')
     con.execute(f'INSERT INTO {long} (k, "{column}") VALUES (1, 2)')
     assert con.execute(f"SELECT {'ä' * 31} FROM {'n' * 63}").fetchall() == [(2,)]
+    query = f"SELECT k FROM {long} WHERE k = %({long})s"
+    assert con.execute(query, {long: 1}).fetchall() == [(1,)]
     described = con.execute(f"SELECT k AS {long} FROM {long}").description
     assert [column[0] for column in described or ()] == ["n" * 63]
 
