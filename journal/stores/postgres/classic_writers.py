@@ -9,6 +9,7 @@ A version far ahead of the clock is not passed: it would carry every later one a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -40,7 +41,13 @@ def pass_buffered(
 
     Raises VERSION_AHEAD.
     """
-    pass_by(session, table, clock, above, Query(exp.select("*").from_(rows), ()), {})
+    pass_by(session, table, clock, above, _all_of(rows), {})
+
+
+@lru_cache(maxsize=256)
+def _all_of(rows: str) -> Query:
+    """All rows of a relation, parsed once."""
+    return Query(exp.select("*").from_(rows), ())
 
 
 def pass_by(

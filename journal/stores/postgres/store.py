@@ -240,7 +240,8 @@ class PostgresSession:
 
     def know_definitions(self, version: Version) -> None:
         """Of which version all definitions are until the transaction ends; nobody changes them."""
-        self._definitions = version
+        # Plans for all segments of Greenplum depend on the values: they are made each time.
+        self._definitions = None if self.abilities.distributes else version
 
     def rendered(self, ast: exp.Expr) -> Text:
         """The text of a tree, with the tiers of the epochs this session reads."""
