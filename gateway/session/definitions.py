@@ -15,7 +15,7 @@ from journal.model.catalog import apply
 from journal.model.errors import PalimpsestError
 from journal.model.plan import Fetch, Query
 from journal.model.schema import Table, TableName, View
-from journal.sql.relations import ident
+from journal.sql.relations import WHOLE_TIER, ident
 from journal.transactions.protocol import OpenStatement
 from rewriter.context import Describe, Dropped, RewriteContext
 from rewriter.rewriter import rewrite_statement
@@ -27,13 +27,27 @@ def describer(statement: OpenStatement, parameters: Mapping[str, Any]) -> Descri
 
     def describe(query: Any, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
         statement.show(tables, tables)
-        found = Query.of(query)
+        found = Query.of(_reading_whole_tiers(query))
         # Numbers that only the run will know are versions; any stands for their type.
         snapshot = statement.transaction.snapshot.version
         bound = {name: parameters.get(name, snapshot) for name in found.parameters}
         return tuple((c.name, c.type) for c in statement.session.describe(found, bound))
 
     return describe
+
+
+def _reading_whole_tiers(query: exp.Expr) -> exp.Expr:
+    """The query with whole tiers in the place of files, which only a plan that runs has found."""
+    if all(WHOLE_TIER not in table.meta for table in query.find_all(exp.Table)):
+        return query
+    found = query.copy()
+    for table in list(found.find_all(exp.Table)):
+        if WHOLE_TIER in table.meta:
+            alias = table.args.get("alias")
+            whole = table.meta[WHOLE_TIER].copy()
+            whole.set("alias", alias)
+            table.replace(whole)
+    return found
 
 
 def dropped_tables(statement: OpenStatement) -> Dropped:

@@ -26,6 +26,8 @@ from journal.sql.sql import all_of, cast, limited, relation, select, select_star
 Output = tuple[exp.Expr, str]
 """An expression over the unqualified stored columns, and the name it goes by."""
 
+WHOLE_TIER = "whole_tier"
+"""Where a source of some files keeps, among its meta data, that of all rows of its tier."""
 CHANGES = (Tier.DELTA, Tier.HEAD, Tier.BUFFER)
 
 
@@ -97,7 +99,7 @@ class Reader:
 
     def _physical(self, tier: Tier) -> exp.Table:
         if tier in self.files:
-            return self._files(self.files[tier])
+            return self._files(tier, self.files[tier])
         return physical(self.table.id, tier, self.table.layout)
 
     def is_plain(self) -> bool:
@@ -192,7 +194,7 @@ class Reader:
         names = [c.physical for c in self.table.stored] if asks_values else []
         rows: list[exp.Query] = []
         for tier in parts:
-            source = self._files(files[tier]) if tier in files else self._physical(tier)
+            source = self._files(tier, files[tier]) if tier in files else self._physical(tier)
             wanted: list[exp.Expr] = [
                 exp.EQ(this=column(k), expression=copy_tree(v))
                 for k, v in (keys if tier is not Tier.BASE else {**apart, **keys}).items()
@@ -299,9 +301,11 @@ class Reader:
             return self._no_rows(outputs)
         return union_all([self._select(self._physical(t), outputs) for t in parts])
 
-    def _files(self, parameter: str) -> exp.Table:
+    def _files(self, tier: Tier, parameter: str) -> exp.Table:
         paths = exp.Placeholder(this=parameter)
-        return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
+        source = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[paths]))
+        source.meta[WHOLE_TIER] = physical(self.table.id, tier, self.table.layout)
+        return source
 
     def _select(
         self, source: exp.Expr, outputs: Sequence[Output], of: str | None = None
