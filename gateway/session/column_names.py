@@ -23,6 +23,7 @@ from journal.model.plan import USER_PARAMETER
 from journal.model.result_column import ResultColumn
 from journal.sql import dialects
 from rewriter.dialect_semantics import DIALECTS
+from rewriter.reading.output_names import expands
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 from rewriter.syntax.postgres_names import postgres_name
@@ -71,7 +72,9 @@ def client_names(
     written = _written_names(parsed, nodes) if language == "duckdb" else ()
     if len(written) == len(found) == len(nodes):
         return [
-            column if isinstance(node, exp.Alias | exp.Column) else replace(column, name=name)
+            column
+            if isinstance(node, exp.Alias | exp.Column) or expands(node)
+            else replace(column, name=name)
             for node, column, name in zip(nodes, found, written, strict=True)
         ]
     return [replace(column, name=_PARAMETER.sub("$", column.name)) for column in found]

@@ -52,10 +52,20 @@ def identity_fault(column: Column) -> str | None:
 
 
 def check_identity(column: Column, node: exp.ColumnDef) -> None:
-    """Raise INVALID_DEFINITION if a new column has an identity that does not fit it."""
+    """Raise INVALID_DEFINITION if a new column has an identity that does not fit it.
+
+    Raises SYNTAX for two defaults, of which one would have no effect.
+    """
+    kinds = [c.args.get("kind") for c in node.args.get("constraints") or []]
+    if sum(isinstance(k, exp.DefaultColumnConstraint) for k in kinds) > 1:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f'column "{column.name}" has two defaults',
+            advice="write one",
+            position=position_of(node),
+        )
     if column.identity is None:
         return
-    kinds = [c.args.get("kind") for c in node.args.get("constraints") or []]
     numbers = [k for k in kinds if isinstance(k, exp.GeneratedAsIdentityColumnConstraint)]
     written = node.args.get("kind")
     is_serial = written is not None and written.sql().upper() in SERIAL

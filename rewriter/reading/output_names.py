@@ -63,10 +63,10 @@ def _of_select(query: exp.Select, context: RewriteContext, scope: Scope) -> list
     found: list[str] = []
     for projection in query.expressions:
         if not projection.is_star:
+            if expands(projection):
+                return None
             if isinstance(projection, exp.Column | exp.Alias | exp.Literal | exp.Cast):
                 found.append(projection.alias_or_name)
-            elif projection.find(exp.Star) is not None and isinstance(projection, exp.Columns):
-                return None
             else:
                 found.append("")
             continue
@@ -75,6 +75,26 @@ def _of_select(query: exp.Select, context: RewriteContext, scope: Scope) -> list
             return None
         found += names
     return found
+
+
+def expands(output: exp.Expr) -> bool:
+    """True for an output that is no star and stands for any number of columns.
+
+    ``COLUMNS('a.*') + 1`` and ``* LIKE 'a%'`` do, ``count(*)`` and ``UNPACK(COLUMNS(*))`` do not.
+    """
+    for node in output.walk(prune=lambda node: isinstance(node, exp.Query)):
+        of = node.parent
+        if isinstance(node, exp.Columns):
+            unpacked = isinstance(of, exp.Anonymous) and of.name.upper() == "UNPACK"
+            return not (unpacked or node.args.get("unpack"))
+        of = of.parent if isinstance(of, exp.Column) else of
+        if isinstance(node, exp.Star) and isinstance(of, _CHOOSING):
+            return True
+    return False
+
+
+_CHOOSING = (exp.Like, exp.ILike, exp.Glob, exp.SimilarTo, exp.RegexpLike, exp.RegexpFullMatch)
+"""Operators that choose columns of a star by their names."""
 
 
 def _of_star(

@@ -44,7 +44,15 @@ class AliasedTable:
     def of(
         table: Table, node: exp.Table, context: RewriteContext, use: RowUse = RowUse.READ
     ) -> AliasedTable:
-        """The target that a table reference names."""
+        """The target that a reference names; raises SYNTAX where its alias renames columns."""
+        alias = node.args.get("alias")
+        if isinstance(alias, exp.TableAlias) and alias.columns:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "the alias of a table that is changed has no list of columns",
+                advice=f"write {node.name} AS {alias.name}",
+                position=position_of(node),
+            )
         policies = RowSecurity.of(table, context, use)
         return AliasedTable(table, node.alias or node.name, policies, use)
 

@@ -17,6 +17,9 @@ SELECT DISTINCT d + INTERVAL 1 DAY, current_date, string_agg(s, ','), x AS n FRO
 (SELECT date '2020-01-01', 'a,b') UNION ALL (SELECT '2020-01-01'::date, 'c')
 WITH q AS (SELECT x::text FROM t) SELECT count(*), date_trunc('day', max(d)) FROM q, t
 SELECT position('a' IN s), [x::int8, 2], {'a': x::int8} FROM t
+SELECT * LIKE 's' FROM t
+SELECT t.* NOT LIKE 's', x + 1 FROM t
+SELECT COLUMNS('[ds]'), count(*) FROM t GROUP BY ALL
 """.strip().splitlines()
 
 POSTGRES = """

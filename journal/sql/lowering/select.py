@@ -2,8 +2,8 @@
 
 Stars with EXCLUDE or REPLACE, and COLUMNS with a regular expression, become lists of columns; names
 given in the select list may be used in WHERE, HAVING and later items, so they are replaced by what
-they stand for; GROUP BY ALL and ORDER BY ALL say what they mean. Pure; changes the tree that it is
-given.
+they stand for; GROUP BY ALL and ORDER BY ALL say what they mean; QUALIFY becomes a query around.
+Pure; changes the tree that it is given.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from journal.sql.builders import sources_of
+from journal.sql.lowering.qualify import filter_around, rank_distinct
 from journal.sql.lowering.sources import prepare_sources
 from journal.sql.relations import ident
 
@@ -25,8 +26,11 @@ Known = Mapping[str, list[str]]
 _NOTHING: Known = MappingProxyType({})
 
 
-def prepare_selects(tree: exp.Expr) -> exp.Expr:
-    """The tree with every SELECT in PostgreSQL's terms, inner ones first."""
+def prepare_selects(tree: exp.Expr, *, distinct_on: bool = True) -> exp.Expr:
+    """The tree with every SELECT in PostgreSQL's terms, inner ones first.
+
+    ``distinct_on`` says whether the store has that as well.
+    """
     holder = exp.Paren(this=tree)
     prepare_sources(holder)
     _name_sources(holder)
@@ -35,7 +39,10 @@ def prepare_selects(tree: exp.Expr) -> exp.Expr:
         _expand_stars(select)
         _group_by_all(select)
         _order_by_all(select)
+        if not distinct_on:
+            rank_distinct(select)
         _inline_aliases(select)
+        _move_qualify(select)
     prepared = holder.this
     assert isinstance(prepared, exp.Expr)
     prepared.pop() if prepared.parent is not None else None
@@ -296,6 +303,28 @@ def _inline_aliases(select: exp.Select) -> None:
         found = select.args.get(clause)
         if found is not None:
             _inline(found, select, aliases)
+
+
+def _move_qualify(select: exp.Select) -> None:
+    """Filter a query with QUALIFY in one around it."""
+    qualify = select.args.get("qualify")
+    if qualify is None:
+        return
+    outputs: list[exp.Expr] = []
+    for item in select.expressions:
+        columns = _starred(select, item) if item.is_star else []
+        if columns is None:
+            raise _refusal("QUALIFY behind a star whose columns are not known", "list the columns")
+        if item.is_star:
+            star = item.this if isinstance(item, exp.Column) else item
+            outputs += _columns_of_star(star, columns)
+        else:
+            outputs.append(item)
+    if any(source_columns(source) is None for source in sources_of(select)):
+        # A name that is not known to be a column is that of an output.
+        aliases = {fold(e.alias): e.this for e in select.expressions if isinstance(e, exp.Alias)}
+        _inline(qualify, select, aliases)
+    filter_around(select, outputs)
 
 
 def _inline(node: exp.Expr, select: exp.Select, aliases: Mapping[str, exp.Expr]) -> None:

@@ -84,14 +84,18 @@ SELECT
 FROM p_changed AS s;
 -- plan: postgresql
 -- 1. keep as "p_changed"
-SELECT "_palimpsest_o0", "_palimpsest_o1", "_palimpsest_o2", "_palimpsest_ov"
+SELECT
+  "_palimpsest_rows"."_palimpsest_output_0" AS "_palimpsest_o0",
+  "_palimpsest_rows"."_palimpsest_output_1" AS "_palimpsest_o1",
+  "_palimpsest_rows"."_palimpsest_output_2" AS "_palimpsest_o2",
+  "_palimpsest_rows"."_palimpsest_output_3" AS "_palimpsest_ov"
 FROM (
   SELECT
-    "t"."k" AS "_palimpsest_o0",
-    "t"."a" AS "_palimpsest_o1",
-    "t"."b" AS "_palimpsest_o2",
-    "t"."_palimpsest_version" AS "_palimpsest_ov",
-    ROW_NUMBER() OVER (PARTITION BY "t"."k") AS _w
+    "t"."k" AS "_palimpsest_output_0",
+    "t"."a" AS "_palimpsest_output_1",
+    "t"."b" AS "_palimpsest_output_2",
+    "t"."_palimpsest_version" AS "_palimpsest_output_3",
+    ROW_NUMBER() OVER (PARTITION BY "t"."k") = 1 AS "_palimpsest_kept"
   FROM (
     SELECT "o"."k", "o"."t", "o"."n"
     FROM (
@@ -151,8 +155,8 @@ FROM (
       )
   ) AS "t"
   WHERE "u"."t" = "t"."k"
-) AS _t
-WHERE _w = 1;
+) AS "_palimpsest_rows"
+WHERE "_palimpsest_rows"."_palimpsest_kept";
 -- 2. append to main.t_journal
 SELECT
   "s"."_palimpsest_o0" AS "k",
@@ -177,14 +181,18 @@ SELECT
 FROM "p_changed" AS "s";
 -- plan: hive
 -- 1. keep as "p_changed"
-SELECT `_palimpsest_o0`, `_palimpsest_o1`, `_palimpsest_o2`, `_palimpsest_ov`
+SELECT
+  `_palimpsest_rows`.`_palimpsest_output_0` AS `_palimpsest_o0`,
+  `_palimpsest_rows`.`_palimpsest_output_1` AS `_palimpsest_o1`,
+  `_palimpsest_rows`.`_palimpsest_output_2` AS `_palimpsest_o2`,
+  `_palimpsest_rows`.`_palimpsest_output_3` AS `_palimpsest_ov`
 FROM (
   SELECT
-    `t`.`k` AS `_palimpsest_o0`,
-    `t`.`a` AS `_palimpsest_o1`,
-    `t`.`b` AS `_palimpsest_o2`,
-    `t`.`_palimpsest_version` AS `_palimpsest_ov`,
-    ROW_NUMBER() OVER (PARTITION BY `t`.`k` ORDER BY NULL) AS _w
+    `t`.`k` AS `_palimpsest_output_0`,
+    `t`.`a` AS `_palimpsest_output_1`,
+    `t`.`b` AS `_palimpsest_output_2`,
+    `t`.`_palimpsest_version` AS `_palimpsest_output_3`,
+    ROW_NUMBER() OVER (PARTITION BY `t`.`k` ORDER BY NULL) = 1 AS `_palimpsest_kept`
   FROM (
     SELECT `o`.`k`, `o`.`t`, `o`.`n`
     FROM (
@@ -234,8 +242,8 @@ FROM (
       AND `c`.`subsequent_version_number` > `c`.`version_number`
   ) AS `t`
   WHERE `u`.`t` = `t`.`k`
-) AS _t
-WHERE _w = 1;
+) AS `_palimpsest_rows`
+WHERE `_palimpsest_rows`.`_palimpsest_kept`;
 -- 2. append to main.t_journal
 SELECT
   `s`.`_palimpsest_o0` AS `k`,
