@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from tests.differential.postgres_suite.comparison import DOCUMENTED, INTERNAL, UNTRACED
+from tests.differential.postgres_suite.scripts import read_script
 from tests.differential.suites.differences import FileTally
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
@@ -67,3 +68,9 @@ def test_a_listing_follows_from_what_it_would_list() -> None:
     tally.add(2, "SHOW SCHEMAS", "rows\n[('other', 'main')]\n[]")
     tally.add(3, "SHOW TABLES", "rows\n[('t',)]\n[]")
     assert [d.internal for d in tally.differences] == [True, True, False]
+
+
+def test_a_script_is_read_forward_where_a_copy_has_no_rows() -> None:
+    script = "SELECT 1;\nCOPY t FROM stdin;\n3\n\\.\nCOPY t (a, b) FROM stdin;\nSELECT 2;\n"
+    found = [(s.line, s.rows) for s in read_script(script)]
+    assert found == [(1, None), (2, "3\n"), (5, ""), (6, None)]

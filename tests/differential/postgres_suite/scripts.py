@@ -53,7 +53,9 @@ def read_script(text: str) -> Iterator[ScriptStatement]:
             begin = _line_end(text, start)
             stop = text.find("\n\\.", begin - 1)
             rows = text[begin : max(stop + 1, begin)]
-            start = place = _line_end(text, stop + 1)
+            if stop >= 0:
+                # A COPY that PostgreSQL refuses may have no rows behind it.
+                start = place = _line_end(text, stop + 1)
         if not _VARIABLE.search(_QUOTED.sub("''", piece.text)):
             yield ScriptStatement(piece.line + 1, piece.text, rows)
 
