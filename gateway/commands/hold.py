@@ -11,8 +11,9 @@ from gateway.commands.failure import exit_on_error
 from gateway.commands.rows import write_rows
 
 _LIST = (
-    "SELECT id, scope, coalesce(t.schema || '.' || t.name, 'every table') AS \"table\", reason,"
-    " placed_by, placed_at, released_at FROM system.holds AS h"
+    "SELECT id, scope, CASE WHEN h.table_id IS NULL THEN 'every table'"
+    " ELSE coalesce(t.schema || '.' || t.name, 'dropped table ' || h.table_id) END AS \"table\","
+    " reason, placed_by, placed_at, released_at FROM system.holds AS h"
     " LEFT JOIN system.tables AS t ON t.table_id = h.table_id"
 )
 
