@@ -366,8 +366,11 @@ def test_holds_at_the_prompt(run: Client) -> None:
     assert json.loads(cli(run, "hold", "list", "--json").output) == []
 
 
-def test_a_hold_of_a_dropped_table_is_not_listed_as_one_of_every_table(run: Client) -> None:
+def test_a_hold_of_a_dropped_table_is_not_listed_as_one_of_every_table(
+    run: Client, connect_again: Callable[[], Client]
+) -> None:
     assert cli(run, "hold", "place", "hr.t", "--reason", "matter 1").exit_code == 0
+    run = connect_again()
     run("DROP TABLE hr.t")
     (listed,) = json.loads(cli(run, "hold", "list", "--json").output)
     assert listed["table"].startswith("dropped table ")
