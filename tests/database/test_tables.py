@@ -90,6 +90,7 @@ def test_public_goes_by_its_own_name(con: Connection) -> None:
     con.execute("CREATE TABLE public.t (a INTEGER PRIMARY KEY)")
     con.execute("INSERT INTO t VALUES (1)")
     assert con.execute("SELECT t.a FROM public.t").fetchall() == [(1,)]
+    con.execute("CREATE SCHEMA elsewhere")
     con.execute("SET schema = elsewhere")
     con.execute("RESET schema")
     assert con.execute("SELECT * FROM t").fetchall() == [(1,)]

@@ -184,7 +184,7 @@ def _pivoted(
         name = "_".join(c.name for c in combined)
         for aggregate in aggregates:
             bare = aggregate.this if isinstance(aggregate, exp.Alias) else aggregate
-            value = exp.Filter(this=bare.copy(), expression=exp.Where(this=condition.copy()))
+            value = _filtered(bare, condition)
             called = _called(name, aggregate, alone=len(aggregates) == 1)
             outputs.append(exp.alias_(value, ident(called)))
     if len(outputs) > COLUMNS_MAX:
@@ -216,6 +216,19 @@ def _text(value: exp.Expr) -> str:
         case exp.Boolean():
             return "true" if value.this else "false"
     raise _refused("PIVOT over such a value", "give it a name: IN (value AS name)")
+
+
+def _filtered(value: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """The value with its aggregates over rows that meet the condition alone."""
+
+    def change(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.AggFunc):
+            return node
+        return exp.Filter(this=node.copy(), expression=exp.Where(this=condition.copy()))
+
+    if value.find(exp.AggFunc) is None:
+        return exp.Filter(this=value.copy(), expression=exp.Where(this=condition.copy()))
+    return value.copy().transform(change, copy=False)
 
 
 def _called(name: str, aggregate: exp.Expr, *, alone: bool) -> str:
