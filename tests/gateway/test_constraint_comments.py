@@ -33,5 +33,5 @@ def test_comments_of_constraints_last_and_go_with_them(tmp_path: Path) -> None:
         con.execute("COMMENT ON CONSTRAINT t_pkey ON t IS NULL")
         con.execute("ALTER TABLE t ADD CONSTRAINT lower CHECK (b > 1)")
         assert _said(con) == {"t_b_key": "of t_b_key"}
-        with pytest.raises(gateway.Error, match="it has t_b_key, lower, t_pkey"):
+        with pytest.raises(gateway.Error, match="its constraints are t_b_key, lower, t_pkey"):
             con.execute("COMMENT ON CONSTRAINT low ON t IS 'x'")
