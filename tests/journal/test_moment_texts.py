@@ -57,7 +57,7 @@ def test_dates_are_read_by_month_and_day(text: str, iso: str) -> None:
 def test_a_part_that_is_none_is_named(text: str) -> None:
     with pytest.raises(PalimpsestError, match=text) as raised:
         iso_moment(text)
-    assert raised.value.code is Code.OUT_OF_RANGE
+    assert raised.value.code is Code.MOMENT_RANGE
 
 
 @pytest.mark.parametrize("text", ["today", "1.2.3", "May", "12:30", "a-b-c", "2020", "epoch"])
