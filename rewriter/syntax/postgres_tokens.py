@@ -1,7 +1,7 @@
 r"""What PostgreSQL's scanner does with texts and names, by the tokens. Pure.
 
-E'\xC3\xA4'    bytes that must be UTF-8; no text holds the sign of number zero
-a name of more than 63 bytes is cut there, at the end of a sign
+E'\xC3\xA4'    bytes that must be UTF-8; no text holds the null character
+a name of more than 63 bytes is cut there, at the end of a character
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _is_text(data: bytes) -> bool:
 def _no_unicode(position: Position) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
-        "invalid Unicode escape value: no text holds the sign of number zero",
-        advice="leave it out, or write a bytea",
+        "invalid Unicode escape value: a text cannot hold the null character",
+        advice="leave it out, or store bytes in a BYTEA",
         position=position,
     )

@@ -397,7 +397,7 @@ def test_identities_take_their_next_number_and_others_where_a_statement_says_so(
     assert found == [(70,), (72,), (7,)]
 
 
-@pytest.mark.drifts(toy="it has other functions", hive="its server tells fewer states")
+@pytest.mark.drifts(toy="it has other functions")
 def test_errors_of_values_have_postgresqls_states(store: Store) -> None:
     con = store.connect(dialect="postgres")
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n NUMERIC(38, 5))")
