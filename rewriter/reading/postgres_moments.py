@@ -144,15 +144,16 @@ def rounded_moment(moment: exp.Expr, kind: exp.DType, digits: exp.Expr | None) -
 
 
 def spell_current(node: exp.Expr) -> exp.Expr | None:
-    """``current_timestamp(0)``, ``localtimestamp``, ``localtime`` and their like."""
-    now: exp.Expr = exp.CurrentTimestamp()
+    """``current_timestamp(0)``, ``current_time(0)``, ``localtimestamp``, ``localtime``."""
+    # DuckDB takes the word for the output that has its name, the call for nothing else.
+    now: exp.Expr = exp.Anonymous(this="now")
     kind = _CURRENT[type(node)]
-    if kind is not exp.DType.TIMESTAMPTZ:
+    if kind in {exp.DType.TIMESTAMP, exp.DType.TIME}:
         now = exp.cast(now, exp.DType.TIMESTAMP)
-    if kind is exp.DType.TIME:
+    if kind in {exp.DType.TIME, exp.DType.TIMETZ}:
         now = exp.cast(now, kind)
     made = rounded_moment(now, kind, node.this)
-    is_plain = isinstance(node, exp.CurrentTimestamp)
+    is_plain = isinstance(node, exp.CurrentTimestamp | exp.CurrentTime)
     return made if made is not None or is_plain else now
 
 
@@ -169,6 +170,7 @@ def native_current(node: exp.Expr) -> exp.Expr | None:
 
 _CURRENT: Mapping[type[exp.Expr], exp.DType] = {
     exp.CurrentTimestamp: exp.DType.TIMESTAMPTZ,
+    exp.CurrentTime: exp.DType.TIMETZ,
     exp.Localtimestamp: exp.DType.TIMESTAMP,
     exp.Localtime: exp.DType.TIME,
 }

@@ -381,7 +381,7 @@ def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb")
 
 
-_CURRENT = (exp.CurrentTimestamp, exp.Localtimestamp, exp.Localtime)
+_CURRENT = (exp.CurrentTimestamp, exp.CurrentTime, exp.Localtimestamp, exp.Localtime)
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys(COMPARED, spell_quantified),

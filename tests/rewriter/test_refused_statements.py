@@ -157,3 +157,10 @@ def test_an_argument_that_the_parser_leaves_out_is_refused(text: str, dialect: s
 def test_names_and_calls_with_all_their_arguments_are_taken(text: str) -> None:
     for dialect in ("duckdb", "postgres"):
         parse(text, dialect, LIMITS)
+
+
+@pytest.mark.parametrize("text", ["current_timestamp(0)", "current_time(2)"])
+def test_digits_of_the_clock_are_for_the_dialects_that_have_them(text: str) -> None:
+    parse(f"SELECT {text}", "postgres", LIMITS)
+    with pytest.raises(PalimpsestError, match="no function current_time"):
+        parse(f"SELECT {text}", "duckdb", LIMITS)

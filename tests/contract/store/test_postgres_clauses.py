@@ -59,7 +59,7 @@ def test_names_are_cut_as_postgresql_cuts_them(store: Store) -> None:
     assert [column[0] for column in described or ()] == ["n" * 63]
 
 
-@pytest.mark.drifts(toy="it has other functions", hive="it has no materialized views")
+@pytest.mark.drifts(toy="it has other functions")
 def test_views_are_refreshed_concurrently_by_a_unique_index(store: Store) -> None:
     con = store.connect(dialect="postgres")
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
@@ -111,7 +111,7 @@ def test_a_security_barrier_asks_its_own_conditions_first(store: Store) -> None:
     assert con.execute("SELECT k FROM v WHERE 10 / a > 1").fetchall() == [(2,)]
 
 
-@pytest.mark.drifts(toy="it has no intervals", hive="it has no intervals")
+@pytest.mark.drifts(toy="it has no intervals")
 def test_intervals_have_the_fields_that_are_named(store: Store) -> None:
     con = store.connect(dialect="postgres")
     for text, wanted in (
@@ -131,3 +131,18 @@ def test_intervals_have_the_fields_that_are_named(store: Store) -> None:
         with pytest.raises(gateway.DataError) as raised:
             con.execute(f"SELECT INTERVAL {text}")
         assert raised.value.sqlstate == "22007", text
+
+
+@pytest.mark.drifts(toy="it has no clock")
+def test_the_clock_has_as_many_digits_as_are_asked_for(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    cursor = con.execute(
+        "SELECT current_timestamp(0), current_time(1), localtime(0), localtimestamp(2)"
+    )
+    assert [column[0] for column in cursor.description or ()] == [
+        *("current_timestamp", "current_time", "localtime", "localtimestamp")
+    ]
+    moment, time, local_time, local = cursor.fetchone() or ()
+    assert (moment.microsecond, local_time.microsecond) == (0, 0)
+    assert time.microsecond % 100_000 == 0
+    assert local.microsecond % 10_000 == 0
