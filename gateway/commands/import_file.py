@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from gateway.shell.jdbc_transfers import JdbcSource, import_jdbc
 from gateway.shell.rejecting_imports import import_rejecting
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of
+from journal.local_engine.scratch import scratch
 from rewriter.writing.copy_options import RejectOptions
 
 
@@ -227,8 +227,8 @@ def _file_of(file: str, form: str | None) -> Iterator[Path]:
         with local_copy_of(file) as path:
             yield Path(path)
         return
-    with tempfile.TemporaryDirectory(prefix="palimpsest-import-") as folder:
-        made = Path(folder) / f"stdin.{form or 'csv'}"
+    with scratch() as folder:
+        made = folder / f"stdin.{form or 'csv'}"
         with made.open("wb") as written:
             shutil.copyfileobj(sys.stdin.buffer, written)
         yield made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from gateway.demo.teller import Teller
 from gateway.errors import mapping
 from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import ShownColumn
+from journal.local_engine.scratch import scratch
 from journal.stores.embedded.file_names import DATABASE_FILE
 
 
@@ -30,8 +30,8 @@ def run(root: Path, teller: Teller) -> dict[str, Any]:
     """Run it in ``root``; ``equal`` in the summary says whether it came out right."""
     started = time.perf_counter()
     with mapping():
-        with tempfile.TemporaryDirectory(prefix="palimpsest-demo-") as folder:
-            files = find_files(Path(folder))
+        with scratch() as folder:
+            files = find_files(folder)
             clear(root)
             return _run(root, files, teller, started)
 

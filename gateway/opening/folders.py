@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gateway.opening.folder_urls import make_folder, parse_url
 from gateway.opening.schemes import OpenedStore
-from journal.files.scratch import Scratch
 from journal.local_engine.file_modes import MODE_SETTING, OWNER, change_modes, configured, modes_of
+from journal.local_engine.scratch import Scratch
 from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.recovery import recover

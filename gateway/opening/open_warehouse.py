@@ -18,7 +18,7 @@ from gateway.sharing.folder import Owner, OwnerLock, unshared_because
 from gateway.sharing.messages import Hello
 from gateway.sharing.owner import OwnerServer, process_name
 from gateway.sharing.time_zone import process_zone
-from journal.files.scratch import Scratch
+from journal.local_engine.scratch import Scratch
 from journal.model.lazy_dataclass import dataclass
 from journal.transactions.protocol import OpenJournal
 from rewriter.syntax.parsing import Parsed

@@ -18,7 +18,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.places import shown_place
 
 if TYPE_CHECKING:
-    from journal.files.scratch import Scratch
+    from journal.local_engine.scratch import Scratch
     from journal.transactions.protocol import OpenJournal, Upkeep
     from spark_compaction.maintenance import Maintenance
 

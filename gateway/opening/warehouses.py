@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gateway.opening.schemes import StoreScheme, scheme_of
 from gateway.sharing.folder import OwnerLock, claim
-from journal.files.scratch import sweep_scratch
+from journal.local_engine.scratch import sweep_scratch
 
 if TYPE_CHECKING:
     from gateway.opening.open_warehouse import OpenWarehouse

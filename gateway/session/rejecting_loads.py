@@ -6,7 +6,6 @@ of them or none. A row that a key or constraint refuses still fails the load.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -25,6 +24,7 @@ from journal.erasure.reject_files import kept_rejects
 from journal.files.csv_rejects import CsvDialect, divide_csv
 from journal.files.rejected_rows import RejectedRow
 from journal.local_engine.file_session import file_session
+from journal.local_engine.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.places import is_elsewhere, local_path
@@ -126,8 +126,7 @@ def load_rejecting(
     Raises DATA if more rows are rejected than the limit allows: then nothing is loaded or written.
     """
     with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="palimpsest-rows-"))
-        good = Path(folder) / "rows.parquet"
+        good = stack.enter_context(scratch()) / "rows.parquet"
         found = _divide(session, load, good)
         if load.rejects.limit is not None and len(found) > load.rejects.limit:
             raise _too_many(load, found)

@@ -28,6 +28,7 @@ from gateway.session.copy_text import (
     text_of,
 )
 from gateway.session.outcome import Row, StatementOutcome
+from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 
@@ -84,6 +85,7 @@ class StreamCopy:
         )
         self._file: IO[bytes] | None = None
         self._path: Path | None = None
+        self._scratch: Scratch | None = None
         self._names: list[str] = []
         self._has_values = False
 
@@ -94,9 +96,9 @@ class StreamCopy:
 
     def receive(self) -> None:
         """Make the file for what a COPY FROM takes."""
-        handle, name = tempfile.mkstemp(prefix=STREAM_PREFIX, suffix=".csv")
-        self._path = Path(name)
-        self._file = os.fdopen(handle, "w+b")
+        self._scratch = Scratch()
+        self._path = self._scratch.path / f"{STREAM_PREFIX}rows.csv"
+        self._file = self._path.open("w+b")
 
     def write(self, data: str | bytes | bytearray | memoryview) -> None:
         """Add text of the format to what is loaded; raises INTERFACE for a COPY TO."""
@@ -169,8 +171,8 @@ class StreamCopy:
         """Remove what was kept of a COPY FROM."""
         if self._file is not None:
             self._file.close()
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        if self._scratch is not None:
+            self._scratch.close()
 
     def _loaded_file(self) -> IO[bytes]:
         if self._file is None:

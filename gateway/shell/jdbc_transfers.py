@@ -37,7 +37,7 @@ from gateway.shell.files import (
 from gateway.shell.jdbc_databases import JdbcLogin, check_jdbc_url, dialect_of, driver_of
 from gateway.shell.own_files import accesses_files
 from gateway.shell.running import Advance
-from journal.files.scratch import scratch
+from journal.local_engine.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table

@@ -7,7 +7,6 @@ type than those of ``_EXACT`` is read by the owner.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from gateway.session.outcome import ResultRows
 from gateway.session.session import Session
 from gateway.sharing.remote_session import RemoteSession
 from journal.local_engine.file_session import file_session, write_batches
+from journal.local_engine.scratch import scratch
 from journal.model.errors import PalimpsestError
 from journal.model.plan import Export, Query
 from journal.model.result_column import ResultColumn
@@ -48,13 +48,13 @@ def as_parquet(rows: exp.Select, zone: str | None) -> Iterator[str | None]:
     None where a value might not survive: the query has a type that Parquet does not keep exactly.
     Raises what reading the file raises, with the line of the value.
     """
-    with file_session(zone) as files, tempfile.TemporaryDirectory(prefix="palimpsest-rows-") as at:
+    with file_session(zone) as files, scratch() as at:
         query = Query.of(rows)
         try:
             if not all(_is_exact(found.type) for found in files.describe(query, {})):
                 yield None
                 return
-            path = str(Path(at) / "rows.parquet")
+            path = str(at / "rows.parquet")
             copy = exp.Copy(
                 this=exp.Subquery(this=rows.copy()),
                 kind=False,

@@ -25,7 +25,7 @@ from gateway.sqlalchemy_dialect.ddl import (
     PalimpsestTypeCompiler,
 )
 from gateway.sqlalchemy_dialect.types import COLSPECS, reflected_type
-from journal.files.scratch import Scratch
+from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View
 

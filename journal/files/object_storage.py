@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from journal.files import client_timeouts
-from journal.files.scratch import scratch
 from journal.local_engine.file_modes import OWNER, configured, make_folder, set_mode, write_private
+from journal.local_engine.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import NOT_WRITTEN, file_error
 from journal.model.places import (

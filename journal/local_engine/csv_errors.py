@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
 from journal.local_engine.in_memory import connect_in_memory
+from journal.local_engine.scratch import scratch
 from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import column
 
@@ -67,10 +66,7 @@ def width_of(path: str, options: Mapping[str, object]) -> int | None:
 @contextmanager
 def _reader() -> Iterator[duckdb.DuckDBPyConnection]:
     """Reads files; it keeps every line that is wrong, which may be more than memory holds."""
-    with (
-        tempfile.TemporaryDirectory(prefix="palimpsest-files-") as folder,
-        connect_in_memory(Path(folder)) as session,
-    ):
+    with scratch() as folder, connect_in_memory(folder) as session:
         yield session
 
 

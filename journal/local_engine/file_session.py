@@ -1,21 +1,20 @@
 """A DuckDB in memory that reads and writes the files of clients for stores that do not.
 
 It holds no journal and none of a client's tables. What does not fit its memory goes into a folder
-that only this user can read, and that goes with it.
+that only this user can read, and that goes with it, or with its process.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.exporting import export_rows
 from journal.local_engine.in_memory import connect_in_memory
+from journal.local_engine.scratch import scratch
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query
@@ -27,10 +26,10 @@ _ROWS = "exported_rows"
 @contextmanager
 def file_session(zone: str | None) -> Iterator[DuckDBSession]:
     """A session for the block, which reads and writes timestamps in a time zone."""
-    with tempfile.TemporaryDirectory(prefix="palimpsest-files-") as folder:
-        connection = connect_in_memory(Path(folder))
+    with scratch() as folder:
+        connection = connect_in_memory(folder)
         try:
-            session = DuckDBSession(connection, Path(folder))
+            session = DuckDBSession(connection, folder)
             session.use_zone(zone)
             yield session
         finally:

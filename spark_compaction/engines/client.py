@@ -24,7 +24,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import IO, Any
 
-from journal.files.scratch import Scratch
+from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from spark_compaction.contract import Json, Progress

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from journal.files.filters.sidecar import FileFilters, read_sidecar, write_sidecar
 from journal.files.object_storage import Folder
-from journal.files.scratch import scratch
+from journal.local_engine.scratch import scratch
 from journal.model.segment import SIDECAR
 from journal.records.backups import Backup
 

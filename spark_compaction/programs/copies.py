@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from journal.files.object_storage import Folder
 from journal.files.parquet_files import checksum
-from journal.files.scratch import scratch
+from journal.local_engine.scratch import scratch
 from journal.model.catalog import change_from_json, change_to_json
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import below, is_elsewhere, local_path, safe_name, shown_place

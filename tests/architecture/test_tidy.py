@@ -81,6 +81,16 @@ def test_every_duckdb_says_where_it_puts_rows_that_no_memory_holds() -> None:
     assert opens == {"journal/local_engine/in_memory.py", "journal/local_engine/database_file.py"}
 
 
+def test_temporary_files_lie_where_those_of_killed_processes_are_removed() -> None:
+    names = r"\btempfile\.(mkdtemp|mkstemp|TemporaryDirectory|NamedTemporaryFile)\b"
+    allowed = {
+        "journal/local_engine/scratch.py",
+        "gateway/demo/serving.py",  # a socket, whose path may not be long
+    }
+    found = {s.name for s in code_sources() if re.search(names, s.text)}
+    assert found <= allowed, "use journal.local_engine.scratch: rows of people may lie there"
+
+
 def test_files_are_named_after_what_they_hold() -> None:
     vague = {"utils", "util", "helpers", "helper", "manager", "managers", "misc", "common"}
     assert not [source.name for source in sources(*OURS) if source.path.stem in vague]

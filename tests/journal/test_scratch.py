@@ -15,8 +15,8 @@ import pytest
 
 from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import State
-from journal.files.scratch import Scratch, scratch, sweep_scratch
 from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.scratch import Scratch, scratch, sweep_scratch
 from journal.model.errors import PalimpsestError
 from spark_compaction.backends.embedded_erasure import completion
 from tests.support.client import Client
@@ -27,7 +27,7 @@ import sys, time
 from pathlib import Path
 from journal.erasure.requests import State
 from journal.erasure.erasure_spec import requests
-from journal.files.scratch import Scratch
+from journal.local_engine.scratch import Scratch
 made = Scratch(Path(sys.argv[1]))
 (made.path / "deep").mkdir()
 (made.path / "deep" / "rows").write_text("a person")
@@ -80,7 +80,7 @@ def test_a_folder_that_was_being_removed_is_removed(tmp_path: Path) -> None:
 def test_what_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = tmp_path / "palimpsest-scratch-held"
     held.mkdir()
-    monkeypatch.setattr("journal.files.scratch.shutil.rmtree", lambda *_, **__: None)
+    monkeypatch.setattr("journal.local_engine.scratch.shutil.rmtree", lambda *_, **__: None)
     assert sweep_scratch(tmp_path) == [held]
 
 

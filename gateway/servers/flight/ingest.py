@@ -6,10 +6,7 @@ there, as a COPY FROM STDIN is. The table is made, replaced or appended to in th
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +16,7 @@ from gateway.servers.flight.sessions import FlightClient
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from gateway.session.bad_values import STREAM_PREFIX
 from gateway.session.session import Session
+from journal.local_engine.scratch import scratch
 from journal.model.arrow_types import arrow_columns
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import TableName
@@ -55,9 +53,8 @@ def ingest(
             f"bulk loads have no option {sorted(asked.options)[0]}",
             advice="leave it out",
         )
-    handle, name = tempfile.mkstemp(prefix=STREAM_PREFIX, suffix=".parquet")
-    os.close(handle)
-    try:
+    with scratch() as folder:
+        name = str(folder / f"{STREAM_PREFIX}rows.parquet")
         schema = _plain(schema)
         count = _write(name, schema, batches)
         transaction = asked.transaction_id if asked.HasField("transaction_id") else None
@@ -67,8 +64,6 @@ def ingest(
             with session.cancellation.running():
                 _load(session, asked, schema, name)
         return count
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _load(

@@ -8,11 +8,8 @@ there. What goes has the bytes that DataRow messages have.
 
 from __future__ import annotations
 
-import os
 import struct
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +25,7 @@ from gateway.session.copy_targets import target_table
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from gateway.session.stream_copies import no_rows
+from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Column
@@ -82,11 +80,10 @@ class BinaryLoad:
         self._data = bytearray()
         self._rows: list[list[Any]] = []
         self._is_begun = self._is_ended = False
-        handle, name = tempfile.mkstemp(prefix=STREAM_PREFIX, suffix=".parquet")
-        os.close(handle)
-        self._path = Path(name)
+        self._scratch = Scratch()
+        self._path = self._scratch.path / f"{STREAM_PREFIX}rows.parquet"
         self._schema = pa.schema([(f"c{i}", kind) for i, kind in enumerate(self._types)])
-        self._writer = pq.ParquetWriter(name, self._schema, compression="lz4")
+        self._writer = pq.ParquetWriter(str(self._path), self._schema, compression="lz4")
 
     @property
     def width(self) -> int:
@@ -124,7 +121,7 @@ class BinaryLoad:
     def close(self) -> None:
         """Remove what was kept."""
         self._writer.close()
-        self._path.unlink(missing_ok=True)
+        self._scratch.close()
 
     def _begin(self) -> int:
         """Where the rows go on; reads the header once it is there."""

@@ -11,7 +11,7 @@ from enum import Enum
 
 import pyarrow as pa
 
-from journal.files.scratch import Scratch
+from journal.local_engine.scratch import Scratch
 
 EVERY = 1 << 62
 """How many rows ALL is."""

@@ -21,8 +21,8 @@ from functools import partial
 from sqlglot import exp
 
 from journal.erasure.guard import load_fence
-from journal.files.scratch import Scratch
 from journal.local_engine.database_file import IN_MEMORY, DuckDBStore
+from journal.local_engine.scratch import Scratch
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table

@@ -14,8 +14,8 @@ from journal.erasure.deferred_subjects import forget_stale
 from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.secret import PRIVATE
-from journal.files.scratch import sweep_scratch
 from journal.local_engine.database_file import Reopen
+from journal.local_engine.scratch import sweep_scratch
 from journal.local_engine.session import DuckDBSession
 from journal.records import retired
 from journal.stores.embedded import commit as section

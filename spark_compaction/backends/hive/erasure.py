@@ -20,7 +20,7 @@ from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.guard import load_fence
 from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest, looked_for
-from journal.files.scratch import sweep_scratch
+from journal.local_engine.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from journal.files.scratch import scratch
+from journal.local_engine.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import Segment, SegmentFile

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from journal.files.scratch import sweep_scratch
+from journal.local_engine.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.files.filters.sidecar import FileFilters
-from journal.files.scratch import scratch
+from journal.local_engine.scratch import scratch
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table

@@ -18,7 +18,7 @@ from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher, shown_keys
 from journal.erasure.requests import ErasureRequest, looked_for
-from journal.files.scratch import sweep_scratch
+from journal.local_engine.scratch import sweep_scratch
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment

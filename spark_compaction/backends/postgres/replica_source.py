@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from journal.files.parquet_files import checksum
-from journal.files.scratch import scratch
+from journal.local_engine.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.schema import Table

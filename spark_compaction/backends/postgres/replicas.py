@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from journal.erasure.guard import load_fence
-from journal.files.scratch import sweep_scratch
+from journal.local_engine.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
