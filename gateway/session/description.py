@@ -23,6 +23,7 @@ from journal.model.visibility import visible_to
 from journal.transactions.transaction import Transaction
 from rewriter.context import RewriteContext
 from rewriter.preview.synthetic_catalog import plain_scan_info
+from rewriter.reading.column_origins import Columns, column_origins
 from rewriter.reading.parameter_types import parameter_types
 from rewriter.statement import SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
@@ -69,6 +70,23 @@ def describe(session: Session, parsed: Parsed) -> StatementDescription:
     count = places[-1] + 1 if places else 0
     types = tuple(known.get(f"{USER_PARAMETER}{place}") for place in range(count))
     return StatementDescription(types, None if columns is None else tuple(columns))
+
+
+def origins_of(session: Session, parsed: Parsed) -> Columns | None:
+    """The columns of a statement's rows with the tables' columns that they are; None if unknown."""
+    parsed = with_home_schema(parsed, session.dialect, session.catalog)
+    query = _rows_query(parsed)
+    if query is None:
+        return None
+    assert isinstance(query.statement, SqlStatement)
+    transaction = session.transaction
+    catalog = session.catalog if transaction is None else transaction.catalog
+    context = RewriteContext(
+        visible_to(catalog, catalog.rights_of(session.settings.role)),
+        plain_scan_info,
+        path=session.settings.search_path,
+    )
+    return column_origins(query.statement.ast, context)
 
 
 def _visible_catalog(session: Session, transaction: Transaction) -> CatalogSnapshot:

@@ -39,6 +39,18 @@ public class JdbcClient {
                 }
             }
             c.rollback();
+            try (Statement u = c.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_UPDATABLE)) {
+                ResultSet r = u.executeQuery("SELECT id, name, amount FROM jdbc WHERE id < 3 ORDER BY id");
+                r.absolute(2); r.updateString("name", "edited"); r.updateRow();
+                r.absolute(3); r.deleteRow();
+                r.moveToInsertRow(); r.updateInt(1, 5000); r.updateString(2, "added"); r.insertRow();
+                ResultSetMetaData d = r.getMetaData();
+                System.out.println("of " + d.getTableName(2) + " auto " + d.isAutoIncrement(1) + " null " + d.isNullable(1) + d.isNullable(2));
+                c.commit();
+            }
+            ResultSet e5 = s.executeQuery("SELECT string_agg(id || ' ' || name, ', ' ORDER BY id) FROM jdbc WHERE id < 4 OR id > 1000");
+            e5.next();
+            System.out.println("edited " + e5.getString(1));
             ResultSet t = m.getTables(null, null, "jdbc", new String[] {"TABLE"});
             while (t.next()) System.out.println("table " + t.getString(2) + "." + t.getString(3));
             ResultSet k = m.getColumns(null, null, "jdbc", null);

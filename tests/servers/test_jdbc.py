@@ -32,6 +32,8 @@ def test_what_a_tool_does_at_connect_and_after(server: Server) -> None:
         "product PostgreSQL",
         "batch 1000",
         "rows 1000 sum 4995.00",
+        "of jdbc auto false null 01",
+        "edited 1 edited, 3 name 3, 5000 added",
         "table main.jdbc",
         "column id int4 0",
         "column name text 1",

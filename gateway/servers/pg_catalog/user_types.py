@@ -44,6 +44,12 @@ class UserDefinitions:
         number = self._numbers.get(key)
         return None if number is None else (number, text != declared)
 
+    def enum_number(self, declared: str | None) -> int | None:
+        """The number of the enum that a column is of; None for any other column, and for lists."""
+        number = self.number_of(declared)
+        enums = {self._numbers[found.name.key] for found in self._types if found.kind == ENUM}
+        return None if number is None or number[1] or number[0] not in enums else number[0]
+
     def add(self, rows: dict[str, list[dict[str, Any]]]) -> None:
         """Put them into the rows by relation."""
         for found in self._types:

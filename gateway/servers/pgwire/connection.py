@@ -24,14 +24,11 @@ from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursor_portals import CursorPortals
+from gateway.servers.pgwire.described_fields import DescribedFields
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import value_of
-from gateway.servers.pgwire.portals import (
-    Portal,
-    Portals,
-    RowStream,
-    fields_of,
-)
+from gateway.servers.pgwire.portals import Portal, Portals, RowStream
+from gateway.servers.pgwire.reported_settings import ReportedSettings
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.statement_store import StatementStore
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
@@ -53,15 +50,22 @@ class ClientConnection:
     """Answers the messages of one client with what its session does."""
 
     def __init__(
-        self, stream: MessageStream, session: Session, catalog: CatalogReader, limits: ServerLimits
+        self,
+        stream: MessageStream,
+        session: Session,
+        catalog: CatalogReader,
+        limits: ServerLimits,
+        reported: ReportedSettings,
     ) -> None:
         self._stream = stream
         self._limits = limits
+        self._reported = reported
         self._session = session
         self._catalog = catalog
         self._calls = NetworkCalls(session)
         self._portals = Portals()
         self._cursors = CursorPortals(session, self._portals, self._open_cursor)
+        self._fields = DescribedFields(session)
         self._statements = StatementStore(session, catalog, self._cursors.columns)
         self.is_answering = False
         """True from the first message of a request until the answer to all of it is sent."""
@@ -139,6 +143,8 @@ class ClientConnection:
             self._skips = True
 
     def _ready(self) -> None:
+        for name, value in self._reported.changes().items():
+            self._stream.write(messages.parameter_status(name, value))
         self._stream.write(messages.ready(_STATUS[self._session.status]))
         self._stream.flush()
         self.is_answering = False
@@ -203,7 +209,7 @@ class ClientConnection:
             if columns is None:
                 self._stream.write(messages.NO_DATA)
             else:
-                fields = fields_of(statement.named(columns))
+                fields = self._fields.fields(statement, columns)
                 self._stream.write(messages.row_description(fields, [messages.TEXT] * len(fields)))
             return
         portal = self._portals.find(name)
@@ -223,7 +229,7 @@ class ClientConnection:
 
     def _describe_rows(self, portal: Portal, columns: Sequence[ResultColumn]) -> None:
         formats = portal.result_formats(columns)
-        fields = fields_of(portal.statement.named(columns))
+        fields = self._fields.fields(portal.statement, columns)
         self._stream.write(messages.row_description(fields, formats))
 
     def _execute(self, body: bytes) -> None:

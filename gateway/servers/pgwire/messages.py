@@ -32,13 +32,16 @@ class Field:
     """A column of a result: its name, and its type as PostgreSQL numbers it.
 
     ``size`` is the type's length in bytes, -1 if it varies; ``modifier`` its precision and scale or
-    length, as PostgreSQL encodes them.
+    length, as PostgreSQL encodes them. ``table`` and ``place`` are the number of the table and of
+    the column in it that the values are from, 0 if they are none's.
     """
 
     name: str
     oid: int
     size: int
     modifier: int = -1
+    table: int = 0
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,8 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
     parts = [_INT16.pack(len(fields))]
     for field, form in zip(fields, formats, strict=True):
         parts.append(zero(field.name))
-        parts.append(_FIELD.pack(0, 0, _signed(field.oid), field.size, field.modifier, form))
+        table, oid = _signed(field.table), _signed(field.oid)
+        parts.append(_FIELD.pack(table, field.place, oid, field.size, field.modifier, form))
     return message(b"T", *parts)
 
 

@@ -9,9 +9,8 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.servers.pgwire.cursors import CursorCommand
-from gateway.servers.pgwire.messages import TEXT, Field, protocol_error
+from gateway.servers.pgwire.messages import TEXT, protocol_error
 from gateway.servers.pgwire.scrolling import ScrolledRows
-from gateway.servers.pgwire.types import field_of
 from gateway.session.column_names import catalog_names, postgres_names
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
@@ -185,8 +184,3 @@ class Portals:
         """Let go of all."""
         for name in list(self.by_name):
             self.drop(name)
-
-
-def fields_of(columns: Sequence[ResultColumn]) -> list[Field]:
-    """Columns as the protocol describes them."""
-    return [field_of(column) for column in columns]

@@ -23,18 +23,16 @@ from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.connection import ClientConnection
 from gateway.servers.pgwire.nodes import ServerNodes
+from gateway.servers.pgwire.reported_settings import SERVER_VERSION, ReportedSettings
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
 from gateway.servers.sockets import SocketServer, has_left, stop_reading
 from gateway.session.session import Session
-from gateway.version import VERSION
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
-SERVER_VERSION = "15.0"
-"""The version of PostgreSQL whose dialect is spoken; drivers look at it."""
 _GOODBYE = b"X"
 
 
@@ -156,12 +154,14 @@ class PostgresServer(SocketServer[_Client]):
         client.secret = secrets.token_bytes(begun.secret_bytes)
         client.peer.settimeout(None)
         stream.write(messages.AUTHENTICATION_OK)
-        for name, value in self._parameter_statuses(begun, client.session).items():
+        reported = ReportedSettings(client.session)
+        for name, value in reported.changes().items():
             stream.write(messages.parameter_status(name, value))
         stream.write(messages.backend_key(client.pid, client.secret))
-        version = f"PostgreSQL {SERVER_VERSION} (Palimpsest {VERSION})"
-        catalog = CatalogReader(client.session, version, client.pid)
-        client.connection = ClientConnection(stream, client.session, catalog, self._limits)
+        catalog = CatalogReader(client.session, f"PostgreSQL {SERVER_VERSION}", client.pid)
+        client.connection = ClientConnection(
+            stream, client.session, catalog, self._limits, reported
+        )
         try:
             client.connection.serve()
         finally:
@@ -182,33 +182,12 @@ class PostgresServer(SocketServer[_Client]):
         application = begun.parameters.get("application_name")
         return self._open_session(begun.parameters.get("user"), application, given, role)
 
-    def _parameter_statuses(self, begun: Greeting, session: Session) -> dict[str, str]:
-        return {
-            "server_version": f"{SERVER_VERSION} (Palimpsest {VERSION})",
-            "server_encoding": "UTF8",
-            "client_encoding": "UTF8",
-            "application_name": begun.parameters.get("application_name", ""),
-            "DateStyle": "ISO, MDY",
-            "IntervalStyle": "postgres",
-            "TimeZone": session.settings.timezone or "UTC",
-            "integer_datetimes": "on",
-            "standard_conforming_strings": "on",
-            "default_transaction_read_only": session.settings.default_transaction_read_only,
-            "in_hot_standby": "off",
-            "is_superuser": "on" if _is_admin(session) else "off",
-            "session_authorization": session.user or "",
-        }
-
     def _cancel(self, request: CancelRequest) -> None:
         client = next((c for c in self.clients() if c.pid == request.pid), None)
         if client is not None and secrets.compare_digest(client.secret, request.secret):
             client.cancel()
         elif client is None:
             self._nodes.forward(request)
-
-
-def _is_admin(session: Session) -> bool:
-    return session.catalog.rights_of(session.settings.role).is_admin
 
 
 def _terminated() -> PalimpsestError:

@@ -63,8 +63,8 @@ _HEADER = 4
 BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON)}
 ELEMENTS = {t.array: t for t in BY_OID.values()}
 """The types of elements by the numbers of array types."""
-_BPCHAR, _VARCHAR = 1042, 1043
-OTHER_TEXT = frozenset({18, 19, 705, _BPCHAR, _VARCHAR, 0})
+_BPCHAR, VARCHAR = 1042, 1043
+OTHER_TEXT = frozenset({18, 19, 705, _BPCHAR, VARCHAR, 0})
 """char, name, unknown, bpchar, varchar, and no type at all: their values are text."""
 
 
@@ -84,7 +84,7 @@ def element_type(name: str) -> str | None:
 
 def text_field(name: str, length: TextLength) -> Field:
     """A column of texts that have a length, as the catalog describes it."""
-    return Field(name, _BPCHAR if length.is_fixed else _VARCHAR, -1, length.most + _HEADER)
+    return Field(name, _BPCHAR if length.is_fixed else VARCHAR, -1, length.most + _HEADER)
 
 
 def field_of(column: ResultColumn) -> Field:

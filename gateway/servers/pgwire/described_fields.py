@@ -1,0 +1,84 @@
+"""Columns of a statement's rows as the protocol describes them, with the tables they are from.
+
+Drivers change rows in place by the number of the table and of the column. A column that is a
+table's has the type that it was declared with, where its values are sent alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gateway.servers.pg_catalog.numbering import relation_oid
+from gateway.servers.pg_catalog.user_types import UserDefinitions
+from gateway.servers.pgwire.messages import Field
+from gateway.servers.pgwire.portals import PreparedStatement
+from gateway.servers.pgwire.types import VARCHAR, field_of, text_field
+from gateway.session.description import origins_of
+from gateway.session.session import Session
+from journal.model.errors import PalimpsestError
+from journal.model.result_column import ResultColumn
+from journal.model.schema import CatalogSnapshot, Table, fold
+from journal.sql.text_lengths import text_lengths
+from rewriter.reading.column_origins import ColumnOrigin, Columns
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+_KEPT = 256
+_SPELLED = "varchar"
+
+
+class DescribedFields:
+    """What one client is told of columns; remembers what it has found out of statements."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._seen: CatalogSnapshot | None = None
+        self._known: dict[tuple[object, ...], Columns | None] = {}
+
+    def fields(self, statement: PreparedStatement, columns: Sequence[ResultColumn]) -> list[Field]:
+        """The columns of a statement's rows."""
+        named = statement.named(columns)
+        found = [field_of(column) for column in named]
+        if statement.parsed is None or not isinstance(statement.parsed.statement, SqlStatement):
+            return found
+        origins = self._origins(statement.parsed)
+        if origins is None or len(origins) != len(found):
+            return found
+        pairs = list(zip(found, origins, strict=True))
+        if any(o.origin is not None and fold(o.name) != fold(f.name) for f, o in pairs):
+            return found
+        return [f if o.origin is None else self._of_table(f, o.origin) for f, o in pairs]
+
+    def _origins(self, parsed: Parsed) -> Columns | None:
+        session = self._session
+        transaction = session.transaction
+        catalog = session.catalog if transaction is None else transaction.catalog
+        if self._seen is not catalog or len(self._known) > _KEPT:
+            self._seen = catalog
+            self._known.clear()
+        key = (parsed.text, session.settings.search_path, session.settings.role)
+        if key not in self._known:
+            try:
+                self._known[key] = origins_of(session, parsed)
+            except PalimpsestError:
+                # What is wrong with a statement, it says when it runs.
+                self._known[key] = None
+        return self._known[key]
+
+    def _of_table(self, field: Field, origin: ColumnOrigin) -> Field:
+        relation = origin.relation
+        found = replace(field, table=relation_oid(relation), place=origin.place)
+        if not isinstance(relation, Table):
+            return found
+        column = relation.columns[origin.place - 1]
+        length = text_lengths(relation).get(column.physical)
+        if length is not None:
+            text = text_field(field.name, length)
+            return replace(found, oid=text.oid, modifier=text.modifier)
+        if column.spelled == _SPELLED:
+            return replace(found, oid=VARCHAR)
+        if column.declared is None or self._seen is None:
+            return found
+        number = UserDefinitions(self._seen).enum_number(column.declared)
+        return found if number is None else replace(found, oid=number)
