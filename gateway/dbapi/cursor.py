@@ -185,8 +185,10 @@ class Cursor:
     def fetchall(self) -> list[Row]:
         """All remaining rows as a list; raises ``InterfaceError`` without a result (PAL-602)."""
         with mapping(), self.connection.lock:
-            found: list[Row] = []
-            while rows := self._rows(_ITERATION_ROWS * 16):
+            size = _ITERATION_ROWS * 16
+            found = rows = self._rows(size)
+            while len(rows) == size:
+                rows = self._rows(size)
                 found += rows
             return found
 
@@ -289,7 +291,7 @@ class Cursor:
 
     def __del__(self) -> None:
         outcome = getattr(self, "_outcome", None)
-        if outcome is not None and outcome.rows is not None:
+        if outcome is not None and outcome.rows is not None and outcome.rows.is_held:
             if self.connection.process == os.getpid():
                 reaper.REAPER.put(outcome.close)
 

@@ -21,6 +21,10 @@ class ResultRows(Protocol):
 
     names: Sequence[str] | None
 
+    @property
+    def is_held(self) -> bool:
+        """True while somebody keeps something for the rows until ``close``."""
+
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""
 

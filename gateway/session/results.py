@@ -37,6 +37,11 @@ class StreamedRows:
         """The store's session that makes the rows; None after the last one."""
         return None if self._statement is None else self._statement.session
 
+    @property
+    def is_held(self) -> bool:
+        """True while the statement stays in the store."""
+        return self._statement is not None or self._batches is not None
+
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""
         if self._statement is None:
@@ -97,6 +102,9 @@ class BufferedRows:
         self._rows: list[Row] | None = None
         self._next = 0
         self.names: Sequence[str] | None = None
+
+    is_held = False
+    """The rows are all there is."""
 
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""

@@ -38,6 +38,11 @@ class RemoteRows:
         self._closed = False
         self.names: Sequence[str] | None = None
 
+    @property
+    def is_held(self) -> bool:
+        """True while the owner keeps the rows."""
+        return not self._closed
+
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""
         found = list(self._ahead[self._next : self._next + size])

@@ -8,7 +8,7 @@ server lets us say so. A statement that takes long is not concerned: its server 
 
 from __future__ import annotations
 
-import selectors
+import select
 import socket
 from typing import Any
 
@@ -53,9 +53,9 @@ def set_keepalive(connected: Any, silence_s: int) -> None:
 
 def is_quiet(connected: Any) -> bool:
     """True if nothing came over a socket that nobody waits at; the end of a connection comes."""
-    with selectors.DefaultSelector() as found:
-        try:
-            found.register(connected, selectors.EVENT_READ)
-        except (OSError, ValueError):
-            return False
-        return not found.select(0)
+    waiting = select.poll()
+    try:
+        waiting.register(connected, select.POLLIN)
+    except (OSError, ValueError):
+        return False
+    return not waiting.poll(0)

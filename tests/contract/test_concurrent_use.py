@@ -191,6 +191,21 @@ def test_an_abandoned_transaction_blocks_nobody(
     assert caught.value.sqlstate == "40001"
 
 
+def test_a_result_holds_the_store_up_to_its_last_row(connect: Callable[..., Connection]) -> None:
+    con = connect(autocommit=True)
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t SELECT range FROM range(10)")
+    rows = con.session.execute("SELECT t.id FROM t, range(1000) AS r(i)").rows
+    assert rows is not None
+    assert len(rows.take(9_000)) == 9_000
+    assert rows.is_held
+    assert len(rows.take(9_000)) == 1_000
+    assert not rows.is_held
+    told = con.session.execute("EXPLAIN SELECT 1").rows
+    assert told is not None
+    assert not told.is_held
+
+
 SCRIPT = """
 import resource
 import gateway

@@ -7,7 +7,6 @@ than a tenth of its time. Nothing here knows what the rows mean.
 from __future__ import annotations
 
 import re
-import selectors
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -22,6 +21,7 @@ from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
 
+from journal.files.tcp_keepalive import is_quiet
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
@@ -120,10 +120,8 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
     def is_quiet(self) -> bool:
         """True while nothing waits to be read; of an idle connection that is mostly its end."""
         try:
-            with selectors.DefaultSelector() as found:
-                found.register(self._conn.fileno(), selectors.EVENT_READ)
-                return not found.select(0)
-        except (OSError, psycopg.Error):
+            return is_quiet(self._conn.fileno())
+        except psycopg.Error:
             return False
 
     def modifier(self, index: int) -> int:
