@@ -33,6 +33,8 @@ class DialectSemantics:
     a column that it is over.
     ``views_hold``: what a view reads cannot go without it, and CASCADE takes it along, as well as
     foreign keys that refer to what goes.
+    ``replaced_views_keep_columns``: CREATE OR REPLACE VIEW adds columns behind the present ones.
+    ``keeps_referenced``: TRUNCATE takes no table that another one refers to, whatever its rows.
     ``types_hold``: a type cannot go while columns are declared with it.
     ``texts_become_enums``: a constant beside a value of an enum is of that enum, and no text.
     ``checks_first``: what ON CONFLICT brings must keep NOT NULL and CHECK whatever becomes of it;
@@ -55,6 +57,8 @@ class DialectSemantics:
     indexes_are_relations: bool = False
     types_hold: bool = False
     views_hold: bool = False
+    replaced_views_keep_columns: bool = False
+    keeps_referenced: bool = False
     texts_become_enums: bool = False
     types_by_assignment: bool = False
     keeps_lengths: bool = False
@@ -70,6 +74,8 @@ _POSTGRES = DialectSemantics(
     indexes_are_relations=True,
     types_hold=True,
     views_hold=True,
+    replaced_views_keep_columns=True,
+    keeps_referenced=True,
     texts_become_enums=True,
     types_by_assignment=True,
     keeps_lengths=True,

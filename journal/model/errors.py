@@ -152,7 +152,7 @@ class Code(Enum):
     DIVERGED = CodeInfo("PAL-642", "55000", "replica and source have both changed")
     UNKNOWN_REPLICA = CodeInfo("PAL-643", "42704", "unknown replica")
     EXECUTE_VALUES = CodeInfo("PAL-644", "42601", "wrong values for EXECUTE")
-    SLICE_VALUES = CodeInfo("PAL-660", "2202E", "too few values for a slice")
+    ARRAY_SIZES = CodeInfo("PAL-660", "2202E", "array parts that do not fit")
     UNKNOWN_POLICY = CodeInfo("PAL-648", "42704", "unknown policy")
     DUPLICATE_POLICY = CodeInfo("PAL-649", "42710", "policy exists already")
     PRIVACY_REQUEST = CodeInfo("PAL-630", "22023", "invalid privacy request")

@@ -80,9 +80,17 @@ def _list(text: str, at: int, item: Callable[[str], Any]) -> tuple[list[Any], in
             at += 1
         sign, at = text[at : at + 1], at + 1
         if sign == "}":
+            _check_sizes(found)
             return found, at
         if sign != ",":
             raise ValueError("an array has no end")
+
+
+def _check_sizes(items: list[Any]) -> None:
+    """Raise ValueError for parts of different lengths, and for elements beside parts."""
+    sizes = {len(item) if isinstance(item, list) else -1 for item in items}
+    if len(sizes) > 1:
+        raise ValueError("its parts are not of one length")
 
 
 def _value(text: str, at: int, item: Callable[[str], Any]) -> tuple[Any, int]:

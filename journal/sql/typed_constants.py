@@ -99,6 +99,9 @@ def moment_of_word(text: str, kind: str) -> exp.Expr | None:
 
     Of a TIMESTAMP the zone in ``tomorrow EST`` says nothing.
     """
+    timed = _day_and_time(text.strip().lower()) if kind.startswith("TIMESTAMP") else None
+    if timed is not None:
+        return exp.cast(timed, kind, dialect="duckdb")
     word, _, zone = text.strip().lower().partition(" ")
     has_zone = kind.partition("(")[0] != "TIMESTAMP" or "ZONE" in kind
     if zone and (has_zone or not is_zone(zone.strip())):
@@ -109,6 +112,20 @@ def moment_of_word(text: str, kind: str) -> exp.Expr | None:
     return None if found is None else exp.cast(found.copy(), kind, dialect="duckdb")
 
 
+def _day_and_time(text: str) -> exp.Expr | None:
+    """The moment of ``tomorrow 16:00`` or ``16:00 tomorrow``; None for other texts."""
+    words = text.split()
+    named = [word for word in words if word in _DAYS]
+    clocks = [word for word in words if _CLOCK.fullmatch(word)]
+    if len(words) != len(named) + len(clocks) or len(named) != 1 or len(clocks) != 1:
+        return None
+    day = exp.cast(_WORDS[named[0]].copy(), "TIMESTAMP", dialect="duckdb")
+    time = exp.cast(exp.Literal.string(clocks[0]), "INTERVAL", dialect="duckdb")
+    return exp.paren(exp.Add(this=day, expression=time), copy=False)
+
+
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?")
+_DAYS = frozenset({"today", "tomorrow", "yesterday"})
 _DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
 _WORDS: dict[str, exp.Expr] = {
     "now": exp.CurrentTimestamp(),

@@ -6,13 +6,16 @@ array_length(a, 3)          NULL where there are no three dimensions
 array_cat(a, b)             an array beside one of more dimensions is an element of it
 array_position(a, x, 3)     from the third place on
 width_bucket(x, a)          how many of the lower bounds are reached
+ARRAY[[1], [2, 3]]          no array, as its rows are not of one length
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill
+from rewriter.name_resolution import position_of
 from rewriter.reading.value_types import ValueTypes
 
 _POSITION = "NULLIF(list_position(list_slice(a, n, len(a)), x), 0) + n - 1"
@@ -27,6 +30,25 @@ def dimensions(value: exp.Expr, types: ValueTypes) -> int:
     """How many dimensions an array is known to have; 0 if that is not known."""
     kind = types.of(value).kind or ""
     return kind.count("[") if kind.endswith("[]") else 0
+
+
+def check_dimensions(node: exp.Expr, _: ValueTypes) -> None:
+    """Raise ARRAY_SIZES for an array that is written out, and whose parts differ in length."""
+    rows = [row for row in node.expressions if isinstance(row, exp.Array)]
+    if len({_shape(row) for row in rows}) > 1:
+        raise PalimpsestError(
+            Code.ARRAY_SIZES,
+            "multidimensional arrays must have array expressions with matching dimensions",
+            advice="give each part as many elements, NULL for those that lack",
+            position=position_of(node),
+        )
+
+
+def _shape(array: exp.Expr) -> tuple[int, ...]:
+    """How many elements an array has, and the first of them, and so on."""
+    if not isinstance(array, exp.Array):
+        return ()
+    return (len(array.expressions), *(_shape(array.expressions[0]) if array.expressions else ()))
 
 
 def spell_cardinality(array: exp.Expr, types: ValueTypes) -> exp.Expr | None:

@@ -8,7 +8,6 @@ it, or refused here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
@@ -20,10 +19,14 @@ from rewriter.reading.postgres_quoting import (
     QUOTED,
     QUOTED_NAME,
     QUOTED_OR_NULL,
-    not_here,
     spell_format,
 )
-from rewriter.reading.postgres_regexps import pattern_of, spell_split
+from rewriter.reading.postgres_regexp_groups import (
+    spell_match_groups,
+    spell_matches,
+    spell_substring,
+)
+from rewriter.reading.postgres_regexps import spell_split
 
 Spell = Callable[[exp.Expr, Sequence[exp.Expr]], exp.Expr | None]
 """Makes what stands for a call of its arguments; None leaves the call as it is."""
@@ -49,8 +52,6 @@ _BUCKET = (
     " WHEN lo > hi THEN CASE WHEN x > lo THEN 0 WHEN x <= hi THEN n + 1"
     " ELSE CAST(floor((lo - x) * n / (lo - hi)) AS INTEGER) + 1 END END"
 )
-_UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
-"""A group that may be left out of a match, which is NULL in PostgreSQL and empty in DuckDB."""
 
 
 def _piece(sql: str, *names: str) -> Spell:
@@ -109,77 +110,6 @@ def _array_fill(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return made
 
 
-def _regexp_match(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """The groups of the first match, or the match where there are none; NULL without a match."""
-    if len(arguments) != 2:
-        return None
-    found, pattern = _groups(node, arguments), pattern_of(arguments[1])
-    return fill("CASE WHEN regexp_matches(t, p) THEN g END", t=arguments[0], p=pattern, g=found)
-
-
-def _regexp_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """A row for the first match, or for each one with the flag ``g``."""
-    is_output = isinstance(node.parent, exp.Select | exp.Alias) and node.arg_key != "from_"
-    if not is_output or len(arguments) not in {2, 3}:
-        return None
-    text, pattern = arguments[:2]
-    if len(arguments) == 2:
-        once = fill(
-            "CASE WHEN regexp_matches(t, p) THEN [g] ELSE [] END",
-            t=text,
-            p=pattern_of(pattern),
-            g=_groups(node, arguments),
-        )
-        return exp.Explode(this=once)
-    if arguments[2].name != "g" or _group_count(pattern):
-        raise not_here(node, "regexp_matches() with these flags", "take 'g', and no groups")
-    return fill(
-        "unnest(list_transform(regexp_extract_all(t, p), LAMBDA e: [e]))",
-        t=text,
-        p=pattern_of(pattern),
-    )
-
-
-def _groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr:
-    text, pattern = arguments[:2]
-    count = _group_count(pattern)
-    if count is None or (count and _UNSURE_GROUP.search(pattern.name)):
-        raise not_here(
-            node,
-            "this function with a pattern that is no constant, or whose groups may be left out",
-            "use regexp_replace() or substring(t FROM pattern)",
-        )
-    places, pattern = range(1, count + 1) if count else [0], pattern_of(pattern)
-    return exp.Array(
-        expressions=[fill("regexp_extract(t, p, n)", t=text, p=pattern, n=n) for n in places]
-    )
-
-
-def _group_count(pattern: exp.Expr) -> int | None:
-    if not pattern.is_string:
-        return None
-    try:
-        return re.compile(pattern.name).groups
-    except re.error:
-        return None
-
-
-def _substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """``substring(t FROM 'pattern')``: the first group or the match; NULL without a match."""
-    if len(arguments) != 2 or not arguments[1].is_string:
-        return None
-    text, pattern = arguments
-    count = _group_count(pattern)
-    if count is None or (count and _UNSURE_GROUP.search(pattern.name)):
-        raise not_here(node, "substring() with this pattern", "use regexp_replace()")
-    return fill(
-        "CASE WHEN regexp_matches(t, p) THEN regexp_extract(t, p, n) END",
-        t=text,
-        p=pattern_of(pattern),
-        n=min(count, 1),
-    )
-
-
 def _array_cat(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return joined_arrays(*arguments) if len(arguments) == 2 else None
 
@@ -228,8 +158,8 @@ CALLS: Mapping[str, Spell] = {
     "string_to_table": _rows_of(_string_to_array),
     **dict.fromkeys(("get_byte", "set_byte"), spell_byte),
     "regexp_split_to_array": spell_split,
-    "regexp_match": _regexp_match,
-    "regexp_matches": _regexp_matches,
+    "regexp_match": spell_match_groups,
+    "regexp_matches": spell_matches,
 }
 """By the name of a function that the parser does not know."""
 KINDS: Mapping[type[exp.Expr], Spell] = {
@@ -238,7 +168,7 @@ KINDS: Mapping[type[exp.Expr], Spell] = {
     exp.ArraySize: _of_dimension("CASE WHEN len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
     exp.Format: spell_format,
     exp.StringToArray: _string_to_array,
-    exp.Substring: _substring,
+    exp.Substring: spell_substring,
     exp.WidthBucket: _piece(_BUCKET, "x", "lo", "hi", "n"),
 }
 """By the kind of node that the parser makes of a call."""

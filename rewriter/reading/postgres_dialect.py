@@ -21,6 +21,7 @@ from rewriter.reading import (
     joined_stars,
     postgres_calls,
     postgres_collations,
+    postgres_comparisons,
     postgres_domains,
     postgres_formats,
     postgres_json,
@@ -84,7 +85,7 @@ _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_jsonb.KINDS,
     *postgres_rows.KINDS,
     *postgres_collations.KINDS,
-    *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select, exp.Escape),
+    *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select, exp.Escape, exp.SetOperation),
     *UNDEFINED,
     *TYPED,
     *_BY_KIND,
@@ -118,6 +119,8 @@ def _changed(value: T, context: RewriteContext) -> T:
     if isinstance(value, exp.Expr):
         is_postgres = context.capabilities.postgres_functions
         kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
+        if not is_postgres:
+            postgres_comparisons.check_comparisons(value, ValueTypes(context))
         if not any(_concerns(node, context) for node in value.find_all(*kinds)):
             return value
         holder = exp.Paren(this=copy_tree(value))
@@ -166,6 +169,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
     if isinstance(node, exp.Select):
         return joined_stars.moves_columns(node, context) or makes_rows_late(node)
+    if isinstance(node, exp.SetOperation):
+        return postgres_comparisons.mixes_constants(node, ValueTypes(context))
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
     if isinstance(node, postgres_operators.JOINING):
@@ -210,11 +215,13 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
 def _spell(holder: exp.Paren, context: RewriteContext) -> None:
     """Change the tree in a holder, inner nodes first."""
     types = ValueTypes(context)
+    for operation in list(holder.find_all(exp.SetOperation)):
+        postgres_comparisons.type_constants(operation, types)
     for escape in list(holder.find_all(exp.Escape)):
         if postgres_patterns.is_similar_with_escape(escape):
             postgres_patterns.spell_similar_with_escape(escape)
     for node in reversed(list(holder.find_all(*_KINDS))):
-        if not _concerns(node, context):
+        if isinstance(node, exp.SetOperation) or not _concerns(node, context):
             continue
         made = TYPED[type(node)](node, types) if type(node) in TYPED else None
         if made is not None:

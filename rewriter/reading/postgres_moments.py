@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from journal.model.schema import fold
 from journal.sql.builders import call, fill
 from rewriter.reading.postgres_calls import Spell
 
@@ -154,7 +155,23 @@ def spell_current(node: exp.Expr) -> exp.Expr | None:
         now = exp.cast(now, kind)
     made = rounded_moment(now, kind, node.this)
     is_plain = isinstance(node, exp.CurrentTimestamp | exp.CurrentTime)
-    return made if made is not None or is_plain else now
+    return made if made is not None or (is_plain and not _is_output_name(node)) else now
+
+
+def spell_today(node: exp.Expr) -> exp.Expr | None:
+    """``current_date`` in a query that has an output of that name."""
+    return exp.cast(exp.Anonymous(this="now"), exp.DType.DATE) if _is_output_name(node) else None
+
+
+def _is_output_name(node: exp.Expr) -> bool:
+    """True for a word of the clock that is the name of an output of a query around it."""
+    name = _KEYWORDS[type(node)]
+    query = node.find_ancestor(exp.Select)
+    while query is not None:
+        if any(fold(output.alias) == name for output in query.expressions):
+            return True
+        query = query.find_ancestor(exp.Select)
+    return False
 
 
 def native_current(node: exp.Expr) -> exp.Expr | None:
@@ -168,6 +185,11 @@ def native_current(node: exp.Expr) -> exp.Expr | None:
     return exp.Cast(this=type(node)(), to=kind)
 
 
+_KEYWORDS: Mapping[type[exp.Expr], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentTime: "current_time",
+}
 _CURRENT: Mapping[type[exp.Expr], exp.DType] = {
     exp.CurrentTimestamp: exp.DType.TIMESTAMPTZ,
     exp.CurrentTime: exp.DType.TIMETZ,

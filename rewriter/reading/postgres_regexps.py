@@ -31,7 +31,7 @@ _ESCAPES = {
 _SIGN = re.compile(r"\\(?P<escape>.)|(?P<named>\[:\w+:\])|(?P<other>.)", re.S)
 _OPTIONS = re.compile(r"\(\?([a-z]+)\)")
 _REFERENCE = re.compile(r"\\(.|$)", re.S)
-_OF_LINES = frozenset("nmpwx")
+OF_LINES = frozenset("nmpwx")
 """Flags under which a line has an end, and blanks do not count."""
 _UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
 
@@ -52,7 +52,7 @@ def expression_in_store(pattern: str) -> str:
     '(?s)\\bword.[\\p{L}][\\p{L}\\p{N}_]'
     """
     options = _OPTIONS.match(pattern)
-    if options is not None and set(options[1]) & _OF_LINES:
+    if options is not None and set(options[1]) & OF_LINES:
         return pattern
     made, has_dot, since = "", False, -1
     for found in _SIGN.finditer(pattern):
@@ -82,7 +82,7 @@ def spell_match(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """``t ~ p``, ``regexp_replace`` and ``regexp_like``; None where nothing is to be changed."""
     flags = node.args.get("modifiers") or node.args.get("flag")
     pattern = node.expression
-    if flags is not None and not (flags.is_string and not set(flags.name) & _OF_LINES):
+    if flags is not None and not (flags.is_string and not set(flags.name) & OF_LINES):
         return None
     made = node.copy()
     made.set("expression", pattern_of(pattern))
@@ -113,7 +113,7 @@ def _placed(node: exp.Expr, names: Sequence[str], place: str) -> dict[str, exp.E
     given = {name: node.args[name] for name in names if node.args.get(name) is not None}
     pattern, start = node.expression, given.get(place)
     flags = given.get("parameters")
-    is_plain = flags is None or (flags.is_string and not set(flags.name) & _OF_LINES)
+    is_plain = flags is None or (flags.is_string and not set(flags.name) & OF_LINES)
     if not pattern.is_string or not is_plain or (start is not None and "^" in pattern.name):
         raise not_here(
             node,
@@ -148,10 +148,75 @@ def spell_substr(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
 
 
 def spell_instr(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    """``regexp_instr(t, p)``: where the first match begins, or 0; raises NOT_SUPPORTED for more."""
-    if any(node.args.get(name) is not None for name in ("position", "occurrence", "option")):
-        raise not_here(node, "regexp_instr() of a later match", "use regexp_substr()")
-    parts = _placed(node, (), "position")
-    before = exp.Literal.string(f"(?s)^(.*?)(?:{parts['p'].name})")
-    sql = "CASE WHEN regexp_matches(t, p) THEN length(regexp_extract(t, b, 1)) + 1"
-    return fill(f"{sql} WHEN t IS NOT NULL THEN 0 END", t=parts["t"], p=parts["p"], b=before)
+    """``regexp_instr(t, p, start, n, end, flags)``: where the n-th match begins or ends, or 0.
+
+    Raises NOT_SUPPORTED for the place of a group.
+    """
+    names = ("position", "occurrence", "option", "parameters")
+    parts = _placed(node, names, "position")
+    group = node.args.get("group")
+    counts = {name: parts.get(name) for name in ("occurrence", "option")}
+    if (group is not None and group.name != "0") or not all(
+        one is None or one.is_int for one in counts.values()
+    ):
+        raise not_here(node, "regexp_instr() of a group", "take the place of the whole match")
+    nth = int(counts["occurrence"].name) if counts["occurrence"] is not None else 1
+    ends = counts["option"] is not None and counts["option"].name == "1"
+    option = "(?is)" if parts["f"].name == "i" else "(?s)"
+    before = exp.Literal.string(option + _up_to(parts["p"].name, nth, ends=ends))
+    start = parts.get("position", exp.Literal.number(1))
+    return fill(
+        "CASE WHEN len(regexp_extract_all(t, p, 0, f)) >= n"
+        " THEN CAST(length(regexp_extract(t, b, 1)) + s AS INTEGER)"
+        " WHEN t IS NOT NULL THEN 0 END",
+        **{name: parts[name] for name in "tpf"},
+        n=nth,
+        b=before,
+        s=start,
+    )
+
+
+def _up_to(pattern: str, nth: int, *, ends: bool) -> str:
+    """A pattern whose first group is all before the n-th match of another, or before its end.
+
+    There must be as many matches: where a later one is missing, it would take earlier ones apart.
+    """
+    one = f".*?(?:{pattern})"
+    earlier = f"(?:{one}){{{nth - 1}}}" if nth > 1 else ""
+    return f"^({earlier}{one})" if ends else f"^({earlier}.*?)(?:{pattern})"
+
+
+def spell_replaced(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``regexp_replace(t, p, r, start, n, flags)``; n = 0 replaces all matches."""
+    start, nth = node.args.get("position"), node.args.get("occurrence")
+    if start is None and nth is None:
+        return spell_match(node, types)
+    flags = node.args.get("modifiers")
+    is_plain = flags is None or (flags.is_string and not set(flags.name) & OF_LINES)
+    number = 1 if nth is None else int(nth.name) if nth.is_int else -1
+    pattern, replacement = node.expression, node.args["replacement"]
+    is_known = pattern.is_string and is_plain and number >= 0
+    if not is_known or "^" in pattern.name or (number > 1 and "\\" in replacement.sql()):
+        raise not_here(
+            node, "regexp_replace() from a place on with such arguments", "take constants"
+        )
+    wanted = pattern_of(pattern).name
+    option = "i" if flags is not None and "i" in flags.name else "c"
+    parts: dict[str, exp.Expr] = {
+        "t": exp.paren(node.this.copy()),
+        "s": exp.Literal.number(1) if start is None else start,
+        "p": exp.Literal.string(wanted),
+        "r": replacement,
+        "f": exp.Literal.string(option + ("g" if number == 0 else "")),
+        "o": exp.Literal.string(option),
+        "n": exp.Literal.number(max(number, 1)),
+    }
+    behind = "substr(t, s)"
+    if number <= 1:
+        return fill(f"left(t, s - 1) || regexp_replace({behind}, p, r, f)", **parts)
+    parts["b"] = exp.Literal.string("(?s)" + _up_to(wanted, number, ends=False))
+    return fill(
+        f"left(t, s - 1) || CASE WHEN len(regexp_extract_all({behind}, p, 0, o)) >= n"
+        f" THEN regexp_replace({behind}, b, '\\1' || r, o) ELSE {behind} END",
+        **parts,
+    )

@@ -29,7 +29,7 @@ _LIST_MAX = 1_000
 def concerns_rows(node: exp.Expr) -> bool:
     """True for two rows of as many values, and for a row that is not in a list, or may be NULL."""
     values = row_values(node.this)
-    if not values or _is_assignment(node):
+    if not values or is_assignment(node):
         return False
     if isinstance(node, exp.Is):
         return isinstance(node.expression, exp.Null)
@@ -40,7 +40,7 @@ def concerns_rows(node: exp.Expr) -> bool:
     return len(row_values(node.expression)) == len(values)
 
 
-def _is_assignment(node: exp.Expr) -> bool:
+def is_assignment(node: exp.Expr) -> bool:
     """True for ``(a, b) = (1, 2)`` behind SET."""
     return node.arg_key == "expressions" and isinstance(node.parent, exp.Update | exp.OnConflict)
 

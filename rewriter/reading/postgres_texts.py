@@ -6,6 +6,8 @@ ARRAY['a b', NULL]::text           {"a b",NULL}       where DuckDB says [a b, NU
 
 Bytes are hexadecimal digits: \\xdead.
 
+chr(0) is no text.
+
 Only values whose type is known are spelled so; what any other value is written as, the store says.
 """
 
@@ -53,6 +55,10 @@ _FLOAT = (
 )
 _FIRST_WITH_EXPONENT = {"DOUBLE": 10**15, "FLOAT": 10**6, "REAL": 10**6}
 """From which number on a text has an exponent; from 1e16 on DuckDB's has one as well."""
+_CHARACTER = (
+    "CASE WHEN n = 0 THEN error('null character not permitted') WHEN n < 0 THEN"
+    " error('character number must be positive') ELSE chr(CAST(n AS INTEGER)) END"
+)
 _QUOTED = (
     "CASE WHEN e IS NULL THEN 'NULL' WHEN t = '' OR upper(t) = 'NULL'"
     " OR regexp_matches(t, '[{},\"\\\\\\s]') THEN"
@@ -103,3 +109,20 @@ def _element_text(kind: str) -> exp.Expr:
         return fill("COALESCE(t, 'NULL')", t=exp.paren(text_of(element, kind)))
     text = fill(_TRUTH, b=element) if kind == "BOOLEAN" else text_of(element, kind)
     return fill(_QUOTED, e=element, t=exp.paren(text))
+
+
+def spell_character(node: exp.Expr) -> exp.Expr | None:
+    """``chr(n)``; None for a number that is written out, and is of a character."""
+    if len(node.expressions) != 1:
+        return None
+    number = node.expressions[0]
+    is_known = isinstance(number, exp.Literal) and number.is_int and int(number.name) > 0
+    return None if is_known else fill(_CHARACTER, n=exp.paren(number.copy()))
+
+
+def spell_padded(node: exp.Expr) -> exp.Expr | None:
+    """``lpad(t, n, '')``: no more than is there; None for another filling."""
+    filling = node.args.get("fill_pattern")
+    if filling is None or not filling.is_string or filling.name:
+        return None
+    return fill("left(t, greatest(n, 0))", t=node.this, n=node.expression)

@@ -19,7 +19,8 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
-def _type_name(kind: str) -> str:
+def type_name(kind: str) -> str:
+    """What PostgreSQL calls a type of DuckDB's name."""
     element = kind.rstrip("[]")
     name = _TYPE_NAMES.get(element.partition("(")[0], element.lower())
     return name + ("[]" if kind.endswith("[]") else "")
@@ -36,7 +37,7 @@ def spell_typeof(value: exp.Expr, types: ValueTypes) -> exp.Expr:
         kind = types.of(mean.this).kind
         kind = "DOUBLE" if kind in _FLOATS else "DECIMAL"
     if kind is not None and "?" not in kind:
-        name = exp.Literal.string(_type_name(kind))
+        name = exp.Literal.string(type_name(kind))
         # An aggregate stays one, so that its query gives a row for each group.
         is_row = value.find(exp.AggFunc) is None
         return name if is_row else fill("CASE WHEN x IS NULL THEN n ELSE n END", x=value, n=name)

@@ -12,6 +12,7 @@ substring(s, -1, 3)            begins before the text; DuckDB counts from its en
 pg_typeof(x)                   by PostgreSQL's names
 to_hex(i), length(b)           of an INTEGER eight digits at most, of bytes their number
 make_interval(days => n)       of values that are no constants
+chr(n)                         of 0 an error
 
 What is not known to be of such a type is left as it is.
 """
@@ -48,6 +49,7 @@ from rewriter.reading.postgres_bytes import (
 )
 from rewriter.reading.postgres_collations import spell_case, spell_extreme
 from rewriter.reading.postgres_formats import spell_reading, spell_template
+from rewriter.reading.postgres_intervals import spell_made_interval
 from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_spread
 from rewriter.reading.postgres_moments import (
     has_fraction,
@@ -55,6 +57,7 @@ from rewriter.reading.postgres_moments import (
     rounded_moment,
     spell_current,
     spell_fraction,
+    spell_today,
 )
 from rewriter.reading.postgres_numbers import DIGITS, FRACTION
 from rewriter.reading.postgres_operators import is_array_text, read_array
@@ -67,9 +70,10 @@ from rewriter.reading.postgres_regexps import (
     spell_count,
     spell_instr,
     spell_match,
+    spell_replaced,
     spell_substr,
 )
-from rewriter.reading.postgres_texts import has_own_text, text_of
+from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
 from rewriter.reading.value_types import ValueTypes
 
@@ -83,10 +87,6 @@ _OF_TIME = frozenset(
 _OF_ZONES = frozenset({"TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"})
 _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
-_PARTS = {
-    name: f"to_{name}s" for name in ("year", "month", "week", "day", "hour", "minute", "second")
-}
-"""What makes an interval of a number, by the argument of ``make_interval``."""
 _MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME})
 _BIGINT_DIGITS = 19
 _WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
@@ -331,19 +331,6 @@ def _length_of_bytes(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return call("octet_length", node.this) if types.of(node.this).kind == "BLOB" else None
 
 
-def _made_interval(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    """An interval of parts of which one is computed; a sum of one for each."""
-    parts = {name: node.args[name] for name in _PARTS if node.args.get(name) is not None}
-    values = {name: v.expression if isinstance(v, exp.Kwarg) else v for name, v in parts.items()}
-    if all(isinstance(value, exp.Literal) for value in values.values()):
-        return None
-    each = [call(_PARTS[name], value) for name, value in values.items()]
-    total: exp.Expr = each[0]
-    for one in each[1:]:
-        total = exp.Add(this=total, expression=one)
-    return exp.paren(total)
-
-
 def _array_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """``a @> '{x}'``: the text beside an array is one of its type."""
     for name, other in (("this", node.expression), ("expression", node.this)):
@@ -402,7 +389,9 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.VariancePop, exp.StddevPop), spell_spread),
     exp.Bracket: spell_place,
     exp.Length: _length_of_bytes,
-    exp.MakeInterval: _made_interval,
+    exp.MakeInterval: lambda node, _: spell_made_interval(node),
+    exp.Pad: lambda node, _: spell_padded(node),
+    exp.Chr: lambda node, _: spell_character(node),
     exp.JSONBContains: postgres_jsonb_calls.spell_operator_call,
     exp.JSONObject: postgres_jsonb_calls.spell_pair,
     exp.Overlay: spell_overlay,
@@ -410,12 +399,15 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Getbit: spell_bit,
     exp.Decode: spell_decode,
     exp.SHA2Digest: spell_digest,
+    exp.Array: postgres_arrays.check_dimensions,
     exp.ArraySize: postgres_arrays.spell_length,
     exp.ArrayConcat: postgres_arrays.spell_concatenation,
     exp.ArrayPosition: postgres_arrays.spell_position,
     exp.WidthBucket: postgres_arrays.spell_bucket,
     **dict.fromkeys(_CURRENT, lambda node, _: spell_current(node)),
-    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace), spell_match),
+    exp.CurrentDate: lambda node, _: spell_today(node),
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), spell_match),
+    exp.RegexpReplace: spell_replaced,
     exp.RegexpCount: spell_count,
     exp.RegexpInstr: spell_instr,
     exp.RegexpSubstr: spell_substr,

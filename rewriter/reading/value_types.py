@@ -85,8 +85,10 @@ def results_of(node: exp.Case) -> list[exp.Expr]:
 class ValueTypes:
     """The types of expressions in one statement."""
 
-    def __init__(self, context: RewriteContext) -> None:
+    def __init__(self, context: RewriteContext, *, guesses: bool = True) -> None:
+        """``guesses``: what is told by some of the values that make an expression counts."""
         self.context = context
+        self.guesses = guesses
 
     def enum_of(self, node: exp.Expr) -> UserType | None:
         """The enum that an expression is of; None for others, and where it cannot be told."""
@@ -141,7 +143,8 @@ class ValueTypes:
             if second == "INTERVAL" and first is not None and first.startswith(("TIME", "DATE")):
                 return "TIMESTAMP" if first == "DATE" else first
         if isinstance(node, _ARITHMETIC):
-            return widest(self.of(side, depth).kind for side in (node.this, node.expression))
+            kinds_of_sides = [self.of(side, depth).kind for side in (node.this, node.expression)]
+            return widest(kinds_of_sides) if self._are_told(kinds_of_sides) else None
         if isinstance(node, _OF_ARRAYS):
             return self.of(node.this, depth).kind
         if isinstance(node, exp.Array) and node.expressions:
@@ -155,6 +158,10 @@ class ValueTypes:
         if isinstance(node, exp.Anonymous):
             return _CALL_KINDS.get(node.name.lower())
         return _MADE_KINDS.get(type(node)) or constant_kind(node)
+
+    def _are_told(self, kinds: list[str | None]) -> bool:
+        """False for values that only a guess says something of."""
+        return self.guesses or not {None, "INTERVAL"} & {*kinds}
 
     def _listed(self, element: exp.Expr, depth: int) -> str | None:
         """The type of a list of such values."""
@@ -174,9 +181,13 @@ class ValueTypes:
         return ValueType(enum, stored.declared, stored.collation, stored.type)
 
     def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
+        if not self.guesses:
+            # Constants without a type are of that of the others.
+            nodes = [n for n in nodes if not n.is_string and not isinstance(n, exp.Null)]
         found = [self.of(node, depth + 1) for node in nodes]
         kinds = {value.kind for value in found}
-        kind = kinds.pop() if len(kinds) == 1 else widest(value.kind for value in found)
+        told = kinds if self._are_told(list(kinds)) else {None}
+        kind = told.pop() if len(told) == 1 else widest(value.kind for value in found)
         return next((v for v in found if v.enum is not None), ValueType(kind=kind))
 
     def _named(self, kind: exp.Expr) -> ValueType:

@@ -15,6 +15,7 @@ from journal.model.sequence_changes import PutSequence
 from rewriter.context import RewriteContext
 from rewriter.definitions.identity_changes import restarted_identity
 from rewriter.definitions.sequences import owned_by
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import check_no_raw, refuse_restricted
@@ -74,6 +75,8 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
     tables = {table.id: table for table in (find_table(n, context) for n in ast.expressions)}
     if option == "CASCADE":
         _add_children(tables, context)
+    elif semantics_of(context.dialect).keeps_referenced:
+        _check_unreferenced(tables, ast, context)
     for table in tables.values():
         part = PartNames(len(parts))
         node = exp.table_(table.name.name, db=table.name.schema, quoted=True)
@@ -107,6 +110,21 @@ def _restarts(tables: Iterable[Table], context: RewriteContext) -> Iterator[Step
                 for c in table.columns
             )
             yield Change(PutRelation(replace(table, columns=tuple(columns)), table.name))
+
+
+def _check_unreferenced(
+    tables: dict[int, Table], ast: exp.TruncateTable, context: RewriteContext
+) -> None:
+    """Raise for a table that another one refers to which is not emptied with it."""
+    for child in context.catalog.tables():
+        for key in child.foreign_keys:
+            if key.parent in tables and child.id not in tables:
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    f"{tables[key.parent].name} cannot be truncated: {child.name} refers to it",
+                    advice=f"name {child.name} as well, or write CASCADE",
+                    position=position_of(ast.expressions[0]),
+                )
 
 
 def _add_children(tables: dict[int, Table], context: RewriteContext) -> None:

@@ -22,6 +22,7 @@ from rewriter.name_resolution import position_of
 from rewriter.reading.fences import fenced
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.replaced_view import check_replaced_columns
 
 _BARRIER = "security_barrier"
 _FALSE, _TRUE = frozenset({"false", "off", "0"}), frozenset({"true", "on", "1"})
@@ -80,6 +81,9 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             position=position_of(node),
         )
     names = (*given, *(name for name, _ in columns[len(given) :]))
+    if isinstance(found, View):
+        kinds = [(called, kind) for called, (_, kind) in zip(names, columns, strict=True)]
+        check_replaced_columns(found, kinds, node, context)
     view = View(name, text, names)
     return ddl_plan([Change(PutRelation(view))], "CREATE VIEW")
 

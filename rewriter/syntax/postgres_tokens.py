@@ -11,13 +11,13 @@ import re
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.syntax.unicode_escapes import check_escapes, check_unicode_text
 
 NAME_BYTES = 63
 _ESCAPED = frozenset({TokenType.BYTE_STRING, TokenType.UNICODE_STRING})
 _NAMES = frozenset({TokenType.IDENTIFIER, TokenType.VAR})
-_BYTES = re.compile(r"((?:\\x[0-9a-fA-F]{1,2}|\\[0-7]{1,3})+)|\\u0{4}|\\U0{8}|\\.", re.S)
+_BYTES = re.compile(r"((?:\\x[0-9a-fA-F]{1,2}|\\[0-7]{1,3})+)|\\.", re.S)
 _BYTE = re.compile(r"\\x([0-9a-fA-F]{1,2})|\\([0-7]{1,3})")
-_ZERO = re.compile(r"(?<!\\)(?:\\\\)*\\\+?0{4}")
 
 
 def as_scanned(tokens: list[Token], text: str) -> list[Token]:
@@ -28,7 +28,7 @@ def as_scanned(tokens: list[Token], text: str) -> list[Token]:
     for place, token in enumerate(tokens):
         kind = token.token_type
         if kind in _ESCAPED:
-            _check(token, text[token.start : token.end + 1])
+            _check(token, text[token.start : token.end + 1], _sign(tokens, place))
         elif kind in _NAMES and len(token.text) * 4 > NAME_BYTES and _is_name(tokens, place):
             name = cut_name(token.text)
             if name != token.text:
@@ -48,16 +48,21 @@ def _is_name(tokens: list[Token], place: int) -> bool:
     return before[-1:] not in ([":"], ["$"], ["@"]) and before != ["%", "("]
 
 
-def _check(token: Token, written: str) -> None:
+def _sign(tokens: list[Token], place: int) -> str:
+    """What stands before the digits of a character in a text of ``U&``."""
+    behind = tokens[place + 1 : place + 3]
+    is_given = len(behind) == 2 and behind[0].text.upper() == "UESCAPE"
+    return behind[1].text if is_given else "\\"
+
+
+def _check(token: Token, written: str, sign: str) -> None:
     position = Position(token.line, max(1, token.col - (token.end - token.start)))
     if token.token_type is TokenType.UNICODE_STRING:
-        if _ZERO.search(written):
-            raise _no_unicode(position)
+        check_unicode_text(written, sign, position)
         return
+    check_escapes(written, position)
     for found in _BYTES.finditer(written):
         if found[1] is None:
-            if found[0][1] in "uU" and len(found[0]) > 2:
-                raise _no_unicode(position)
             continue
         data = bytes(_value(*byte.groups()) for byte in _BYTE.finditer(found[1]))
         if 0 in data or not _is_text(data):
@@ -80,12 +85,3 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _no_unicode(position: Position) -> PalimpsestError:
-    return PalimpsestError(
-        Code.SYNTAX,
-        "invalid Unicode escape value: a text cannot hold the null character",
-        advice="leave it out, or store bytes in a BYTEA",
-        position=position,
-    )

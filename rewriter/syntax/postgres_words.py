@@ -57,8 +57,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         if kind.this is exp.DType.USERDEFINED and str(kind.args.get("kind")) in _ARRAY_TYPES:
             element = _ARRAY_TYPES[str(kind.args["kind"])]
             kind.replace(exp.DataType.build(f"{element}[]", dialect="postgres"))
-    for escaped in list(ast.find_all(exp.ByteString)):
-        # E'a\b', which has been read: what is a constant is one, however it was written.
+    for escaped in list(ast.find_all(exp.ByteString, exp.RawString)):
+        # E'a\b' and $$a$$, which have been read: what is a constant is one, however written.
         escaped.replace(exp.Literal.string(escaped.this))
     for constant in [text for text in ast.find_all(exp.Literal) if text.is_string]:
         if reads_otherwise(constant.name):

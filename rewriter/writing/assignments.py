@@ -144,7 +144,7 @@ def _element(table: Table, left: exp.Bracket, right: exp.Expr) -> tuple[Column, 
 
     It is filled up with NULL before them; of more values than there are places the first count.
     Raises NOT_SUPPORTED for places that are no numbers from 1 on, or too far behind, for values of
-    a slice whose number the statement does not tell, and for what is no list; SLICE_VALUES where
+    a slice whose number the statement does not tell, and for what is no list; ARRAY_SIZES where
     these are too few.
     """
     stored = find_column(table, left.this)
@@ -161,7 +161,7 @@ def _element(table: Table, left: exp.Bracket, right: exp.Expr) -> tuple[Column, 
         count = last - first + 1
         if len(given.expressions) < count:
             raise PalimpsestError(
-                Code.SLICE_VALUES,
+                Code.ARRAY_SIZES,
                 f'{count} elements of "{stored.name}" are assigned, but'
                 f" {len(given.expressions)} values given",
                 advice="give one value for each element",

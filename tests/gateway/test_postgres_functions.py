@@ -86,6 +86,20 @@ def cursor() -> Iterator[Cursor]:
         ("'on'::boolean", True),
         ("bool ' F '", False),
         ("every(n > 0) FROM (VALUES (1), (2)) AS v(n)", True),
+        ("make_interval(days := 3, secs => 1.5)::text", "3 days 00:00:01.5"),
+        ("make_interval()::text", "00:00:00"),
+        ("chr(x) FROM nums WHERE x = 1", "\x01"),
+        ("lpad('hello', 2, '')", "he"),
+        ("regexp_match('abc', '(B)(c)', 'i')", ["b", "c"]),
+        ("regexp_match('abc', $re$(b)(c)$re$)", ["b", "c"]),
+        ("regexp_instr('xaaayaab', 'a+', 1, 2)", 6),
+        ("regexp_instr('xaaayaab', 'A+', 3, 2, 1, 'i')", 8),
+        ("regexp_instr('xaaa', 'a+', 1, 2)", 0),
+        ("regexp_replace('aXbxc', 'x', '-', 1, 2, 'i')", "aXb-c"),
+        ("regexp_replace('aXbxc', 'x', '-', 3, 0, 'i')", "aXb-c"),
+        ("'tomorrow 5:00'::timestamp - 'today'::timestamp", timedelta(hours=29)),
+        ("current_date = current_date AS current_date", True),
+        ("count(*) AS current_timestamp FROM nums WHERE now() = current_timestamp", 5),
     ],
 )
 def test_calls_give_what_they_give_in_postgresql(
@@ -207,6 +221,34 @@ def test_texts_that_a_template_does_not_fit_are_refused(cursor: Cursor) -> None:
             cursor.execute(f"SELECT to_number('{text}', '{template}')").fetchall()
     with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
         cursor.execute("SELECT to_number('1e5', '9EEEE')")
+
+
+@pytest.mark.parametrize(
+    ("query", "state"),
+    [
+        ("SELECT chr(0)", "22000"),
+        ("SELECT ARRAY[[1], [2, 3]]", "2202E"),
+        ("SELECT ARRAY[[[1]], [[2, 3]]]", "2202E"),
+        ("SELECT '{{1},{2,3}}'::int[]", "22P02"),
+        ("SELECT make_interval(minutes => 3)", "42883"),
+        ("SELECT E'\\u061'", "42601"),
+        ("SELECT E'\\udb99x'", "42601"),
+        ("SELECT E'\\U002FFFFF'", "42601"),
+        ("SELECT U&'\\061'", "42601"),
+        ("SELECT U&'+0061' UESCAPE '+'", "42601"),
+    ],
+)
+def test_what_is_no_value_is_refused(cursor: Cursor, query: str, state: str) -> None:
+    with pytest.raises(gateway.DatabaseError) as raised:
+        cursor.execute(query).fetchall()
+    assert raised.value.sqlstate == state
+
+
+def test_groups_of_all_matches_are_rows(cursor: Cursor) -> None:
+    cursor.execute("SELECT regexp_matches('a1b2', '([a-z])([0-9])', 'g')")
+    assert cursor.fetchall() == [(["a", "1"],), (["b", "2"],)]
+    query = "SELECT U&'d\\0061t!', E'\\ud83d\\ude00', U&'d!0061t' UESCAPE '!', $$it's$$"
+    assert cursor.execute(query).fetchall() == [("dat!", "\U0001f600", "dat", "it's")]
 
 
 def test_types_of_json_have_names(cursor: Cursor) -> None:

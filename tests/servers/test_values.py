@@ -34,6 +34,9 @@ EXPRESSIONS = (
     "'0044-03-15 10:00:00.5 BC'::timestamptz",
     "NULL::integer", "NULL::text", "ARRAY[DATE '2020-01-01']::date[]",
     "ARRAY['infinity'::date, NULL, '2020-01-01', '-infinity']",
+    "ARRAY['0044-03-15 BC'::date, NULL, '12024-01-01', 'infinity']",
+    "ARRAY['0044-03-15 10:00:00.5 BC'::timestamp, '12024-01-01 00:00:00']",
+    "ARRAY[TIMESTAMPTZ '12024-01-01 00:00:00+00']",
     "ARRAY['-infinity'::timestamp, '2020-01-01 00:00:01']", "ARRAY['infinity'::timestamptz, NULL]",
 )  # fmt: skip
 

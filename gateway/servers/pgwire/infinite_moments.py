@@ -6,6 +6,7 @@ Source: ``date_t::infinity`` and ``timestamp_t::infinity`` of DuckDB.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from journal.model.lazy_dataclass import dataclass
-
-AFTER, BEFORE = "infinity", "-infinity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +44,15 @@ def infinite_moments(column: pa.Array) -> InfiniteMoments | None:
     return InfiniteMoments(finite, after, before)
 
 
-def python_values(column: pa.Array) -> list[Any]:
-    """The values of a column, also in lists; infinite moments are the texts of PostgreSQL."""
-    if pa.types.is_list(column.type):
-        items = python_values(column.values)
-        lists = zip(
-            column.is_valid().to_pylist(), pairwise(column.offsets.to_pylist()), strict=True
-        )
-        return [items[start:end] if known else None for known, (start, end) in lists]
-    infinite = infinite_moments(column)
-    if infinite is None:
+def python_values(column: pa.Array, moments: Callable[[pa.Array], list[Any]]) -> list[Any]:
+    """The values of a column, also in lists; ``moments`` writes the dates and timestamps of lists.
+
+    Python has not all the years of them.
+    """
+    if not pa.types.is_list(column.type):
         return list(column.to_pylist())
-    found = list(infinite.column.to_pylist())
-    for text, places in ((AFTER, infinite.after), (BEFORE, infinite.before)):
-        for place, is_there in enumerate(places.to_pylist()):
-            if is_there:
-                found[place] = text
-    return found
+    items = column.values
+    is_moment = pa.types.is_date32(items.type) or pa.types.is_timestamp(items.type)
+    found = moments(items) if is_moment else python_values(items, moments)
+    ends = zip(column.is_valid().to_pylist(), pairwise(column.offsets.to_pylist()), strict=True)
+    return [found[start:end] if known else None for known, (start, end) in ends]

@@ -82,6 +82,13 @@ def element_type(name: str) -> str | None:
     return name[: name.rindex("[")] if name.endswith("]") else None
 
 
+def innermost_type(name: str) -> str:
+    """The type of what lists of lists hold at last; the type itself of what is no list."""
+    while (inner := element_type(name)) is not None:
+        name = inner
+    return name
+
+
 def text_field(name: str, length: TextLength) -> Field:
     """A column of texts that have a length, as the catalog describes it."""
     return Field(name, _BPCHAR if length.is_fixed else VARCHAR, -1, length.most + _HEADER)
@@ -89,9 +96,7 @@ def text_field(name: str, length: TextLength) -> Field:
 
 def field_of(column: ResultColumn) -> Field:
     """A column as the protocol describes it; lists of lists are arrays of their last elements."""
-    inner, is_list = column.type, False
-    while (element := element_type(inner)) is not None:
-        inner, is_list = element, True
+    inner, is_list = innermost_type(column.type), element_type(column.type) is not None
     found = pg_type(inner)
     modifier = -1
     if decimal := _DECIMAL.fullmatch(inner):

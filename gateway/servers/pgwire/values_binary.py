@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gateway.servers.pgwire.infinite_moments import BEFORE, infinite_moments, python_values
+from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.types import (
     BOOL,
@@ -35,6 +35,7 @@ from gateway.servers.pgwire.types import (
     UUID,
     PgType,
     element_type,
+    innermost_type,
     pg_type,
 )
 from gateway.servers.zoned_times import micros_and_offset
@@ -85,8 +86,12 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
         return column.cast(pa.string()).cast(pa.binary())
     if pa.types.is_decimal128(column.type) and column.type.precision <= DIGITS_MAX:
         return numeric_column(column)
-    found = [None if v is None else binary_of(v, name) for v in python_values(column)]
-    return pa.array(found, pa.binary())
+
+    def moments(items: pa.Array) -> list[Any]:
+        return list(binary_column(items, innermost_type(name)).to_pylist())
+
+    values = python_values(column, moments)
+    return pa.array([None if v is None else binary_of(v, name) for v in values], pa.binary())
 
 
 def binary_of(value: Any, name: str) -> bytes:
@@ -97,8 +102,8 @@ def binary_of(value: Any, name: str) -> bytes:
     kind = pg_type(name)
     if kind is BOOL:
         return b"\x01" if value else b"\x00"
-    if kind in _MOMENTS and isinstance(value, str):
-        return _infinity(kind, is_before=value == BEFORE)
+    if kind in _MOMENTS and isinstance(value, bytes):
+        return value
     if kind.oid in _NUMBERS:
         return bytes(_numbers(pa.array([value], _arrow(name)), kind)[0].as_py())
     if kind is UUID:

@@ -33,6 +33,7 @@ from gateway.servers.pgwire.types import (
     TIMETZ,
     UUID,
     element_type,
+    innermost_type,
     pg_type,
 )
 
@@ -145,7 +146,12 @@ def _in_its_era(moment: str) -> str:
 
 
 def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
-    found = [None if v is None else text_of(v, name, zone).encode() for v in python_values(column)]
+    def moments(items: pa.Array) -> list[Any]:
+        written = text_column(items, innermost_type(name), zone)
+        return list(written.cast(pa.string()).to_pylist())
+
+    values = python_values(column, moments)
+    found = [None if v is None else text_of(v, name, zone).encode() for v in values]
     return pa.array(found, pa.binary())
 
 

@@ -1,0 +1,87 @@
+"""What PostgreSQL refuses to compare, bring together or replace, in its dialect on every store."""
+
+from __future__ import annotations
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Capability, Store
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.mark.also_on("hive")
+def test_values_are_compared_with_those_of_their_kind_alone(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR, d DATE, b BOOLEAN, n NUMERIC)")
+    con.execute("INSERT INTO t VALUES (1, '1', DATE '2024-05-17', true, 1.5)")
+    for condition, state in (
+        ("k = 'abc'", "22P02"),
+        ("k = '1.5'", "22P02"),
+        ("k IN ('1', 'x')", "22P02"),
+        ("k BETWEEN '1' AND 'z'", "22P02"),
+        ("n > 'many'", "22P02"),
+        ("b = 'maybe'", "22P02"),
+        ("d = 'abc'", "22007"),
+        ("k = s", "42883"),
+        ("s = 1", "42883"),
+        ("d = s", "42883"),
+        ("b = 1", "42883"),
+        ("d < k", "42883"),
+        ("k = coalesce(s, 'x')", "42883"),
+    ):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(f"SELECT k FROM t WHERE {condition}").fetchall()
+        assert raised.value.sqlstate == state, condition
+    for condition in ("k = '1'", "k IN ('1', '2')", "n > '1e0'", "d > '2024-01-01'"):
+        found = con.execute(f"SELECT k FROM t WHERE {condition}").fetchall()
+        assert found == [(1,)], condition
+
+
+@pytest.mark.also_on("hive")
+def test_queries_are_united_by_the_types_of_their_columns(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR, d DATE)")
+    con.execute("INSERT INTO t VALUES (1, '1', DATE '2024-05-17')")
+    for query, state in (
+        ("SELECT k FROM t UNION SELECT s FROM t", "42804"),
+        ("SELECT 1 UNION SELECT d FROM t", "42804"),
+        ("SELECT k FROM t INTERSECT SELECT d FROM t", "42804"),
+        ("SELECT 'a' UNION SELECT 'b' UNION SELECT k FROM t", "42804"),
+        ("SELECT k FROM t UNION SELECT 'x'", "22P02"),
+        ("SELECT k FROM t UNION SELECT k, s FROM t", "42601"),
+    ):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(query).fetchall()
+        assert raised.value.sqlstate == state, query
+    found = con.execute("SELECT k FROM t UNION ALL SELECT '2' ORDER BY 1").fetchall()
+    assert found == [(1,), (2,)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it does not tell the types of a query's columns")
+def test_a_view_that_is_replaced_keeps_its_columns(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR)")
+    con.execute("CREATE VIEW v AS SELECT k, s FROM t")
+    for query in ("SELECT k FROM t", "SELECT s AS k, s FROM t", "SELECT k AS x, s FROM t"):
+        with pytest.raises(gateway.ProgrammingError, match="view") as raised:
+            con.execute(f"CREATE OR REPLACE VIEW v AS {query}")
+        assert raised.value.sqlstate == "42P16", query
+    con.execute("CREATE OR REPLACE VIEW v AS SELECT k, upper(s) AS s, 1 AS one FROM t")
+    con.execute("INSERT INTO t VALUES (1, 'a')")
+    assert con.execute("SELECT * FROM v").fetchall() == [(1, "A", 1)]
+
+
+@pytest.mark.needs(Capability.FOREIGN_KEYS)
+def test_tables_that_others_refer_to_are_truncated_with_these(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE p (k INTEGER PRIMARY KEY)")
+    con.execute("CREATE TABLE c (k INTEGER PRIMARY KEY, p INTEGER REFERENCES p)")
+    con.execute("INSERT INTO p VALUES (1)")
+    with pytest.raises(gateway.NotSupportedError, match="refers to it"):
+        con.execute("TRUNCATE p")
+    con.execute("TRUNCATE p, c")
+    con.execute("INSERT INTO p VALUES (1)")
+    con.execute("TRUNCATE p CASCADE")
+    assert con.execute("SELECT count(*) FROM p").fetchone() == (0,)
