@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from gateway.procedures.holds import check_no_row_held
 from gateway.session.session import Session
 from gateway.session.typed_names import table_name
-from journal.model.schema import JournalFormat, TableName
+from journal.model.schema import JournalFormat, Table, TableName
+from journal.transactions.reading import committed_state
 from journal.transactions.transaction_rows import Author
 from spark_compaction.maintenance import AdoptionRequest, required
 
@@ -52,10 +54,14 @@ def suppression_note(session: Session) -> list[str]:
 
 
 def eject(session: Session, table: str, *, run: bool) -> list[str]:
-    """Eject a table, or only say what that would do."""
+    """Eject a table, or only say what that would do; raises HELD while a hold keeps its rows."""
     give_back = session.executor.maintenance.eject
     found = required(give_back, "ejection", session.journal.place, _NOT_HERE)
-    return found(_name(session, table), _author(session), run)
+    name = _name(session, table)
+    known = committed_state(session.journal).catalog.get(name)
+    if isinstance(known, Table):
+        check_no_row_held(session, known)
+    return found(name, _author(session), run)
 
 
 def _name(session: Session, table: str) -> TableName:

@@ -125,15 +125,35 @@ def _predicate(session: Session, table: Table, where: object) -> str:
     """The text of a condition (a value or its text), after the store has checked it."""
     condition = where if isinstance(where, exp.Expr) else read_condition(session, str(where))
     predicate = holds.physical_predicate(condition, table)
-    rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
-    looked = exp.select("*").from_(rows.subquery("t"))
-    looked = looked.where(dialects.stored(predicate))
+    _first_row(session, table, dialects.stored(predicate))
+    return predicate
+
+
+def check_no_row_held(session: Session, table: Table) -> None:
+    """Raise HELD if a hold covers a row of a table that is to leave the gateway's care."""
+    concerned = holds.active(session.journal, table)
+    whole = holds.whole_table(concerned)
+    holders = [] if whole is None else [whole.description()]
+    if whole is None:
+        for holding in holds.conditions(erasure_of(session).journal, table, concerned):
+            if _first_row(session, table, holding.condition):
+                holders.append(holding.told)
+    if holders:
+        raise _hold_error(
+            f"{table.name} cannot leave: {holders[0]} keeps rows that anybody could remove then",
+            "release the hold first; SELECT * FROM system.holds shows it",
+        )
+
+
+def _first_row(session: Session, table: Table, condition: exp.Expr) -> list[tuple[Any, ...]]:
+    """A row version that meets a condition over physical columns, if there is one."""
     with reading(session.journal) as statement:
+        rows = Reader(table, statement.committed.tables[table.id].tiers).journal()
+        looked = exp.select("*").from_(rows.subquery("t")).where(condition)
         plan = StatementPlan(StatementKind.READ, (), tables=frozenset({table.id}))
         statement.prepare(plan, {})
         statement.session.execute(Query.of(looked.limit(1)), {})
-        statement.session.fetch_many(1)
-    return predicate
+        return statement.session.fetch_many(1)
 
 
 def _hold_error(message: str, advice: str) -> PalimpsestError:

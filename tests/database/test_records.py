@@ -21,7 +21,7 @@ from journal.model.errors import PalimpsestError
 from journal.records import catalog, erasure_rows, maintenance, retired
 from journal.records.catalog_format import put_meta
 from journal.records.schema import FORMAT
-from journal.records.statements import execute
+from journal.records.statements import columns_of, execute
 from journal.stores.hive import shown_catalog
 from journal.stores.hive.catalog_db.engine import CatalogDatabase
 from journal.stores.hive.catalog_db.opening import open_catalog
@@ -169,3 +169,22 @@ def test_what_transactions_append_is_on_record(
         " FROM _palimpsest.journals WHERE table_id IN (1, 2)) FROM _palimpsest.state AS s,"
         " (SELECT max(version) AS version FROM _palimpsest.transactions) AS t"
     ).fetchone() == (True,)
+
+
+def test_columns_are_those_of_the_tables_that_are_there(cluster: Cluster) -> None:
+    database = cluster.database()
+    with gateway.connect(cluster.url(database), autocommit=True) as con:
+        con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+        con.execute("INSERT INTO t VALUES (1, 'a')")
+        con.execute("CALL system.flush('t')")
+        journal = cast("ErasureJournal", con.session.journal)
+        with journal.reading_session() as session:
+            found = columns_of(session)
+    with psycopg.connect(cluster.conninfo(database)) as admin:
+        told = admin.execute(
+            "SELECT table_name, array_agg(column_name::text) FROM information_schema.columns"
+            " JOIN information_schema.tables USING (table_schema, table_name)"
+            " WHERE table_schema = '_palimpsest' AND table_type = 'BASE TABLE' GROUP BY 1"
+        ).fetchall()
+    assert found == {table: set(columns) for table, columns in told}
+    assert any({"k", "v"} <= columns for columns in found.values())

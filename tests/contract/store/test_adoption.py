@@ -8,6 +8,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.procedures.adopting import adopt, eject
+from journal.model.errors import Code, PalimpsestError
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
 
@@ -73,4 +74,20 @@ def test_what_cannot_be_adopted_is_said_and_left_alone(store: Store, con: Connec
             adopt(con.session, name, (key,), NAMES, run=True)
         assert raised.value.advice
     assert con.execute("SHOW TABLES").fetchall() == []
+    assert store.read_outside(ALL) == [(1, "Ann"), (2, "Bob")]
+
+
+@pytest.mark.also_on("hive")
+def test_a_table_does_not_leave_while_a_hold_keeps_its_rows(store: Store, con: Connection) -> None:
+    adopt(con.session, "plain", ("k",), NAMES, run=True)
+    for what in ("ON plain WHERE v = 'Ann'", "FOR SUBJECT v = 'Ann'", "ON plain"):
+        ((hold, *_),) = rows(con, f"PLACE HOLD {what} REASON 'matter 7'")
+        for run in (False, True):
+            with pytest.raises(PalimpsestError, match="matter 7") as raised:
+                eject(con.session, "plain", run=run)
+            assert raised.value.code is Code.HELD
+        assert rows(con, "SELECT count(*) FROM plain") == [(2,)]
+        con.execute(f"RELEASE HOLD '{hold}'")
+    con.execute("PLACE HOLD FOR SUBJECT v = 'Zoe' REASON 'nobody here'")
+    eject(con.session, "plain", run=True)
     assert store.read_outside(ALL) == [(1, "Ann"), (2, "Bob")]
