@@ -60,7 +60,7 @@ class JobContext:
     @property
     def moment(self) -> datetime:
         """The moment policies are applied at."""
-        return self.now or to_datetime(self.session.journal.clock.now())
+        return self.now or to_datetime(self.session.journal.clock.time_of_day())
 
     @property
     def policy(self) -> Policy:

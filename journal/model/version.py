@@ -66,6 +66,13 @@ class HybridClock:
         with self._lock:
             return max(self._wall_us(), self._last)
 
+    def time_of_day(self) -> Version:
+        """What the wall clock says, by which the age of data is told.
+
+        It may lie before ``now``, which stands still after the clock ran ahead, until that moment.
+        """
+        return self._wall_us()
+
     def next(self) -> Version:
         """A version above every version handed out or observed before."""
         with self._lock:

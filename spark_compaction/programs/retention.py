@@ -69,7 +69,7 @@ class Retention:
         if table is None:
             return replace(nothing, why="the table was dropped")
         nothing = replace(nothing, table=str(table.name))
-        now = self.now or to_datetime(journal.clock.now())
+        now = self.now or to_datetime(journal.clock.time_of_day())
         judged = expiry(journal, table, now, nothing)
         if isinstance(judged, JobPlan):
             return judged

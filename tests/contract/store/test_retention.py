@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.model.version import from_datetime, to_datetime
 from tests.support import aged
 from tests.support.aged import FRESH, retain, rows, set_policy
 from tests.support.stores.store import Capability, Store
@@ -37,6 +39,21 @@ def test_versions_and_history_go_by_number_and_age(
         assert retain(table)[3] == "NOTHING", "a reader may need what was ended a moment ago"
     store.forget_readers(monkeypatch)
     aged.check_versions(table)
+
+
+@pytest.mark.also_on("hive", "toy")
+def test_a_clock_that_ran_ahead_once_makes_no_row_older(store: Store) -> None:
+    con, today = store.connect(), datetime.now(UTC).date()
+    con.execute("CREATE TABLE t (id INT PRIMARY KEY, ds DATE)")
+    con.execute("INSERT INTO t VALUES (1, ?), (2, ?)", [today, today - timedelta(days=40)])
+    clock = con.session.journal.clock
+    clock.settle(clock.now() + from_datetime(to_datetime(0) + timedelta(days=400)))
+    con.execute("INSERT INTO t VALUES (3, ?)", [today])
+    ((latest,),) = rows(con, "SELECT max(version) FROM system.transactions")
+    assert latest > clock.time_of_day(), "versions go on from where the clock was"
+    set_policy(con, "RETENTION = 30 DAYS ON COLUMN ds")
+    con.execute("CALL system.retain('t')")
+    assert rows(con, "SELECT id FROM t ORDER BY id") == [(1,), (3,)]
 
 
 @pytest.mark.needs(Capability.ERASURE)
