@@ -22,6 +22,7 @@ from rewriter.definitions.generated_values import columns_read
 from rewriter.name_resolution import table_name
 from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.row_security import is_restricted
+from rewriter.writing.rounded_seconds import has_digits
 from rewriter.writing.target import default_value, is_default
 
 _SELECT = frozenset({"expressions", "from_", "where"})
@@ -91,6 +92,8 @@ def _initial_value(
     if given is not None and is_default(given):
         given = None
     if stored.generated is not None or (given is not None and stored.identity is not None):
+        return None
+    if has_digits(stored):
         return None
     if stored.physical == ROW_ID:
         return AllocateIdentity(table.id, ROW_ID, ROW_ID, count=1)
@@ -196,4 +199,5 @@ def _assignment(
     place, value = _column_index(table, node.this, alias), node.expression
     if place is None or not (_is_value(value) or isinstance(value, exp.Null)):
         return None
-    return None if table.columns[place].physical in looked_at else (place, value)
+    stored = table.columns[place]
+    return None if stored.physical in looked_at or has_digits(stored) else (place, value)

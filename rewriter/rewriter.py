@@ -82,6 +82,7 @@ from rewriter.statements.own_statement import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references
+from rewriter.writing.rounded_seconds import with_rounding
 from rewriter.writing.sequence_numbers import with_numbers
 from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 
@@ -218,7 +219,7 @@ def _plan_of_access(statement: OfAccess, context: RewriteContext) -> StatementPl
 
 def _finished(plan: StatementPlan, context: RewriteContext) -> StatementPlan:
     """A rule's plan with what no rule knows of."""
-    return without_collations(with_numbers(plan, context), context)
+    return with_rounding(without_collations(with_numbers(plan, context), context), context)
 
 
 def rewrite(

@@ -43,6 +43,7 @@ class Capabilities:
       a division by zero, as ``/`` does in PostgreSQL.
     - ``joins_in_place``: a star over JOIN .. USING has the columns that are joined where the first
       table has them; else before all others.
+    - ``rounds_seconds``: it computes moments to a microsecond, and so those with fewer digits.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -64,5 +65,6 @@ class Capabilities:
     postgres_functions: bool = False
     divides_by_type: bool = False
     joins_in_place: bool = False
+    rounds_seconds: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

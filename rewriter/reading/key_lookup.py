@@ -24,6 +24,10 @@ NOTHING: Keys = {}
 _BY_ORDER = frozenset({"ASOF", "POSITIONAL"})
 
 
+ROUNDS = "rounds_seconds"
+"""Marks a cast that leaves out digits of seconds, among its meta data."""
+
+
 def pinned_values(
     node: exp.Table,
     table: Table,
@@ -148,6 +152,8 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 def is_constant(node: exp.Expr) -> bool:
     """True for a value that the statement itself gives."""
+    if ROUNDS in node.meta:
+        return False
     if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         return is_constant(node.this)
     return isinstance(node, exp.Literal | exp.Placeholder)
@@ -158,6 +164,8 @@ def is_computed(node: exp.Expr) -> bool:
 
     Computed twice it is the same: no function and no clock is asked.
     """
+    if ROUNDS in node.meta:
+        return False
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.DPipe):
         return is_computed(node.this) and is_computed(node.expression)
     if isinstance(node, exp.Paren | exp.Neg | exp.Cast):

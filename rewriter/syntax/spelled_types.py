@@ -1,6 +1,7 @@
 """Types of columns that PostgreSQL tells from others which stores keep as the same. Pure.
 
 CREATE TABLE t (a varchar, b json)      kept as text and jsonb, shown by pg_catalog as written
+CREATE TABLE t (a timestamptz(2))       kept as timestamptz, and its values with two digits
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from sqlglot import exp
 
 SPELLED = "spelled"
 """What holds the name of such a type, among the meta data of its node."""
+_MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME, exp.DType.TIMETZ})
 _NAMES = {exp.DType.VARCHAR: "varchar", exp.DType.JSON: "json"}
 
 
@@ -25,5 +27,8 @@ def _name(kind: exp.DataType) -> str | None:
     lists = ""
     while kind.is_type(exp.DType.ARRAY) and kind.expressions:
         kind, lists = kind.expressions[0], "[]"
+    if kind.this in _MOMENTS and kind.expressions and not lists:
+        digits = kind.expressions[0].name
+        return f"{kind.this.value.lower()}({digits})" if digits.isdigit() else None
     found = _NAMES.get(kind.this) if isinstance(kind.this, exp.DType) else None
     return None if found is None else found + lists

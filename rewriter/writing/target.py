@@ -28,6 +28,7 @@ from rewriter.reading.row_security import RowSecurity, raw_name
 from rewriter.reading.scopes import version_names
 from rewriter.users import stored_expression
 from rewriter.writing.changes import OLD_VERSION, new_name, old_name
+from rewriter.writing.rounded_seconds import with_digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def default_value(stored: Column) -> exp.Expr:
 
 def convert_value(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value converted to the column's type, as an assignment does."""
-    return cast(typed_constant(value, stored.type), stored.type)
+    return with_digits(cast(typed_constant(value, stored.type), stored.type), stored)
 
 
 def key_columns(target: AliasedTable) -> list[exp.Expr]:

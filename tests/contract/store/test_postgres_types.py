@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import time, timedelta
+
 import pytest
 
 import gateway
@@ -85,3 +87,42 @@ def test_tables_that_others_refer_to_are_truncated_with_these(store: Store) -> N
     con.execute("INSERT INTO p VALUES (1)")
     con.execute("TRUNCATE p CASCADE")
     assert con.execute("SELECT count(*) FROM p").fetchone() == (0,)
+
+
+@pytest.mark.drifts(toy="it has no moments", hive="it keeps all digits")
+def test_columns_have_as_many_digits_of_seconds_as_their_types_say(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, z TIMESTAMPTZ(2), h TIME(1), p TIMESTAMP(4))"
+    )
+    shown = "SELECT z - '2024-01-01 00:00:00+00', h, p - '2024-01-01' FROM t WHERE k = {}"
+    moment = "2024-01-01 00:00:00.123456"
+    row = f"'{moment}+00', '10:00:00.987654', '{moment}'"
+    rounded = (timedelta(seconds=0.12), time(10, 0, 1), timedelta(seconds=0.1235))
+    con.execute(f"INSERT INTO t VALUES (1, {row})")
+    con.execute(
+        "INSERT INTO t VALUES (%s, %s, %s, %s)", (2, f"{moment}+00", time(10, 0, 1), moment)
+    )
+    con.execute("INSERT INTO t SELECT k + 2, z, h, p FROM t WHERE k = 1")
+    con.execute("INSERT INTO t (k) VALUES (4), (5)")
+    con.execute(f"UPDATE t SET (z, h, p) = ({row}) WHERE k = 4")
+    con.execute(
+        f"INSERT INTO t VALUES (5, {row}) ON CONFLICT (k) DO UPDATE SET z = excluded.z,"
+        f" h = '10:00:00.987654', p = '{moment}'"
+    )
+    for key in range(1, 6):
+        assert con.execute(shown.format(key)).fetchall() == [rounded], key
+    con.execute("INSERT INTO t (k, z) VALUES (6, 'infinity')")
+    assert con.execute("SELECT k FROM t WHERE z > '9999-01-01'").fetchall() == [(6,)]
+
+
+@pytest.mark.drifts(toy="it has no moments", hive="it keeps all digits")
+def test_keys_are_compared_by_the_digits_that_they_have(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (p TIMESTAMP(1) PRIMARY KEY, a INTEGER)")
+    con.execute("INSERT INTO t VALUES ('2024-01-01 00:00:00.44', 1)")
+    for text in ("2024-01-01 00:00:00.41", "2024-01-01 00:00:00.4"):
+        with pytest.raises(gateway.IntegrityError):
+            con.execute("INSERT INTO t VALUES (%s, 2)", (text,))
+    con.execute("INSERT INTO t VALUES ('2024-01-01 00:00:00.38', 3) ON CONFLICT (p) DO NOTHING")
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (1,)
