@@ -19,6 +19,7 @@ from rewriter.definitions.index_names import (
 )
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.renamed_constraints import rename_constraint
+from rewriter.definitions.skipping import none_to_drop
 from rewriter.name_resolution import position_of
 from rewriter.syntax.alter_storage import STORAGE
 
@@ -32,7 +33,7 @@ def altered_index(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     of_key = None if found is not None else find_key(ast.this, context)
     if found is None and of_key is None:
         if ast.args.get("exists"):
-            return ddl_plan([], "ALTER INDEX")
+            return ddl_plan([], "ALTER INDEX", [none_to_drop("relation", ast.this.name)])
         raise unknown_index(ast.this, context)
     names = [_new_name(action, ast) for action in ast.args["actions"]]
     wanted = [node for node in names if node is not None]

@@ -229,6 +229,6 @@ def _not_null(value: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
 
 
-def ddl_plan(steps: list[Step], tag: str) -> StatementPlan:
-    """A plan that changes the catalog and reads no table."""
-    return StatementPlan(StatementKind.DDL, tuple(steps), tag=tag)
+def ddl_plan(steps: list[Step], tag: str, notices: Iterable[str] = ()) -> StatementPlan:
+    """A plan that changes the catalog and reads no table; ``notices`` are told beside."""
+    return StatementPlan(StatementKind.DDL, tuple(steps), tag=tag, notices=tuple(notices))

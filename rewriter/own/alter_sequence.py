@@ -28,6 +28,7 @@ from rewriter.definitions.sequences import (
     sequence_relation,
     unknown_sequence,
 )
+from rewriter.definitions.skipping import none_to_drop
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.sequence_options import SequenceOptions, SequenceReader
@@ -93,7 +94,7 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
             changes = _altered_identity(numbered, ast, context)
             return with_numbers(ddl_plan(changes, "ALTER SEQUENCE"), context)
         if ast.exists:
-            return ddl_plan([], "ALTER SEQUENCE")
+            return ddl_plan([], "ALTER SEQUENCE", [none_to_drop("relation", ast.name.name)])
         raise unknown_sequence(ast.name, context)
     name = moved_name(found.name, ast.name, ast.new_name, ast.new_schema, context)
     made = defined_sequence(replace(found, name=name), ast.options, context, ast.name)

@@ -18,6 +18,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
 from rewriter.definitions.sequence_definition import defined_sequence, invalid_sequence
 from rewriter.definitions.sequences import check_unused
+from rewriter.definitions.skipping import made_before
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.sequence_options import SequenceOptions, SequenceReader
@@ -62,7 +63,7 @@ class CreateSequence(OwnStatement):
         known = context.catalog.sequences.get(name.key)
         steps: list[Step] = []
         if known is not None and self.exists:
-            return ddl_plan([], "CREATE SEQUENCE")
+            return ddl_plan([], "CREATE SEQUENCE", [made_before("relation", name.name)])
         if known is not None and self.replace:
             check_unused([known.name], context, node)
             steps.append(Change(DropSequence(known.name)))

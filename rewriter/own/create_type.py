@@ -33,6 +33,7 @@ from rewriter.definitions.collations import BYTES, TEXTS
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import canonical_text, default_text
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
+from rewriter.definitions.skipping import made_before
 from rewriter.definitions.type_changes import without_types
 from rewriter.definitions.user_types import (
     DOMAIN_VALUE,
@@ -101,7 +102,7 @@ class CreateType(OwnStatement):
         made = _user_type(self, name, context)
         known = context.catalog.definitions.get(definition_key(made))
         if known is not None and self.exists:
-            return ddl_plan([], tag)
+            return ddl_plan([], tag, [made_before("type", name.name)])
         steps: list[Step] = []
         if known is not None and self.replace and isinstance(known, UserType):
             steps = [*without_types([known], context), Change(DropDefinition(known))]

@@ -18,6 +18,7 @@ from rewriter.definitions.sequences import (
     unknown_sequence,
     without_defaults,
 )
+from rewriter.definitions.skipping import none_to_drop
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -53,16 +54,19 @@ class DropSequences(OwnStatement):
     def rewrite(self, context: RewriteContext) -> StatementPlan:
         """Take the sequences out of the catalog, with CASCADE the defaults that use them, too."""
         names: list[TableName] = []
+        told: list[str] = []
         for node in self.names:
             found = find_sequence(node, context)
             if found is not None:
                 names.append(found.name)
             elif not self.exists:
                 raise unknown_sequence(node, context)
+            else:
+                told.append(none_to_drop("sequence", node.name))
         if not self.cascade:
             check_unused(names, context, self.names[0])
         steps = [*without_defaults(names, context), *(Change(DropSequence(n)) for n in names)]
-        return ddl_plan(list(steps), "DROP SEQUENCE")
+        return ddl_plan(list(steps), "DROP SEQUENCE", told)
 
 
 STATEMENT = DropSequences

@@ -17,6 +17,7 @@ from journal.model.plan import Change, StatementPlan
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
+from rewriter.definitions.skipping import none_to_drop
 from rewriter.definitions.type_changes import check_type_unused, without_columns, without_types
 from rewriter.definitions.user_types import named_type, type_to_change, unknown_type
 from rewriter.dialect_semantics import semantics_of
@@ -61,6 +62,7 @@ class DropTypes(OwnStatement):
     def rewrite(self, context: RewriteContext) -> StatementPlan:
         """Take the types out of the catalog; with CASCADE the columns declared with them, too."""
         gone: list[UserType] = []
+        told: list[str] = []
         for node in self.names:
             found = named_type(node, context)
             if found is not None and (found.kind == DOMAIN) == self.is_domain:
@@ -69,6 +71,8 @@ class DropTypes(OwnStatement):
                 type_to_change(node, self.is_domain, context)
             elif not self.exists:
                 raise unknown_type(node, context)
+            else:
+                told.append(none_to_drop("type", node.name))
         names = [found.name for found in gone]
         restrict = self.restrict or semantics_of(context.dialect).types_hold
         if restrict and not self.cascade:
@@ -76,7 +80,7 @@ class DropTypes(OwnStatement):
         drops = self.cascade and semantics_of(context.dialect).types_hold
         steps = without_columns(names, context) if drops else without_types(gone, context)
         steps += [Change(DropDefinition(found)) for found in gone]
-        return ddl_plan(steps, f"DROP {'DOMAIN' if self.is_domain else 'TYPE'}")
+        return ddl_plan(steps, f"DROP {'DOMAIN' if self.is_domain else 'TYPE'}", told)
 
 
 STATEMENT = DropTypes

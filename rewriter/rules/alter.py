@@ -49,6 +49,7 @@ from rewriter.definitions.policies import check_properties
 from rewriter.definitions.renamed_constraints import rename_constraint
 from rewriter.definitions.replaced_sequence import replaced_sequence
 from rewriter.definitions.sequences import find_sequence, with_named_defaults
+from rewriter.definitions.skipping import none_to_drop, skipped_in_table
 from rewriter.definitions.storage_actions import check_storage
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.table_policies import check_policies_fit
@@ -80,7 +81,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     node = ast.this
     found = context.catalog.get(table_name(node, context))
     if ast.args.get("exists") and found is None:
-        return ddl_plan([], "ALTER TABLE")
+        return ddl_plan([], "ALTER TABLE", [none_to_drop("relation", node.name)])
     renames = all(
         isinstance(action, exp.AlterRename | exp.RenameColumn) for action in ast.args["actions"]
     )
@@ -94,7 +95,9 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     drops = semantics_of(context.dialect).indexes_are_relations
     change = Alteration.of(table, context.capabilities.column_name, drops_dependents=drops)
     name = table.name
+    told: list[str] = []
     for action in ast.args["actions"]:
+        told += skipped_in_table(change, action)
         if isinstance(action, exp.AlterRename):
             name = _new_name(name, action, context)
         elif action.args.get(STORAGE):
@@ -134,7 +137,8 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         check_moved_indexes(altered, node, context)
     steps = drop_views_of_columns(ast, table, altered, context)
     steps += views_of_renamed(table, altered.name, _renamed_columns(table, altered), context)
-    return _plan(change, table, altered, context, steps)
+    plan = _plan(change, table, altered, context, steps)
+    return replace(plan, notices=(*plan.notices, *told))
 
 
 def _renamed_columns(old: Table, new: Table) -> dict[str, str]:
@@ -177,7 +181,7 @@ def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan
     found = context.catalog.get(name)
     if found is None:
         if ast.args.get("exists"):
-            return ddl_plan([], "ALTER VIEW")
+            return ddl_plan([], "ALTER VIEW", [none_to_drop("relation", name.name)])
         raise unknown_table(name, context.catalog, ast.this)
     if not isinstance(found, View):
         raise wrong_kind(name, found, ast.this)

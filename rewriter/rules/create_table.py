@@ -50,6 +50,7 @@ from rewriter.definitions.new_relations import new_name as new_relation
 from rewriter.definitions.policies import check_properties
 from rewriter.definitions.query_columns import add_query_columns
 from rewriter.definitions.sequences import with_named_defaults, without_calls
+from rewriter.definitions.skipping import made_before
 from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.name_resolution import find_table, position_of
@@ -74,7 +75,7 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
     steps: list[Step] = []
     if found is not None:
         if ast.args.get("exists"):
-            return ddl_plan([], "CREATE TABLE")
+            return ddl_plan([], "CREATE TABLE", [made_before("relation", name.name)])
         if not ast.args.get("replace"):
             raise already_exists(name, node)
         if not isinstance(found, Table):

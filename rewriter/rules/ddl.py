@@ -25,6 +25,7 @@ from rewriter.definitions.dependent_views import dependent_views
 from rewriter.definitions.foreign_keys import check_unreferenced, without_references
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
 from rewriter.definitions.sequences import owned_by, without_defaults
+from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.type_changes import without_types
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import (
@@ -53,7 +54,7 @@ def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> Statement
         return ddl_plan([], "CREATE SCHEMA")
     if fold(name) in context.catalog.schemas:
         if ast.args.get("exists"):
-            return ddl_plan([], "CREATE SCHEMA")
+            return ddl_plan([], "CREATE SCHEMA", [made_before("schema", name)])
         raise PalimpsestError(
             Code.DUPLICATE_SCHEMA,
             f"schema {name} exists already",
@@ -88,6 +89,7 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     steps: list[Step] = []
     catalog = context.catalog
     gone: list[TableName] = []
+    told: list[str] = []
     for node in ast.args.get("tables") or []:
         name = table_name(node, context)
         if ast.args.get("temporary") and catalog.own is not None:
@@ -102,6 +104,7 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
                     position=position_of(node),
                 )
             if ast.args.get("exists"):
+                told.append(none_to_drop(kind, node.name))
                 continue
             raise unknown_table(name, catalog, node)
         if kind_of_relation(found) != kind:
@@ -119,18 +122,20 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     steps = [*_let_go(gone, ast, context), *steps]
     views = dependent_views(context, gone, ast, cascade=bool(ast.args.get("cascade")))
     steps += [Change(DropRelation(view.name)) for view in views]
-    return ddl_plan(steps, f"DROP {kind}")
+    return ddl_plan(steps, f"DROP {kind}", told)
 
 
 def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     """DROP SCHEMA of one or several; with CASCADE their tables and views go as well."""
     catalog = context.catalog
     names: list[str] = []
+    told: list[str] = []
     for node in ast.args.get("tables") or []:
         check_database(node, catalog)
         name = node.db or node.name
         if fold(name) not in catalog.schemas:
             if ast.args.get("exists"):
+                told.append(none_to_drop("schema", name))
                 continue
             raise PalimpsestError(
                 Code.UNKNOWN_SCHEMA,
@@ -160,7 +165,7 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
         *(Change(DropSequence(s.name)) for s in sequences),
         *(Change(DropSchema(name)) for name in names),
     ]
-    return ddl_plan(steps, "DROP SCHEMA")
+    return ddl_plan(steps, "DROP SCHEMA", told)
 
 
 def _with_tables(steps: Iterable[Step], context: RewriteContext) -> RewriteContext:

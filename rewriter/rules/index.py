@@ -28,6 +28,7 @@ from rewriter.definitions.index_names import (
 )
 from rewriter.definitions.index_terms import default_name, read_index
 from rewriter.definitions.new_relations import ddl_plan, validation_guard
+from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.name_resolution import find_relation, position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import hides_journal, refuse_restricted
@@ -55,7 +56,7 @@ def rewrite_create_index(ast: exp.Create, context: RewriteContext) -> StatementP
     if given:
         name = TableName(table.name.schema, given)
         if ast.args.get("exists") and is_index_name(name, context):
-            return ddl_plan([], "CREATE INDEX")
+            return ddl_plan([], "CREATE INDEX", [made_before("relation", given)])
         check_index_name(name, node.this, context)
     index = read_index(table, given, node, unique=bool(ast.args.get("unique")))
     if not given:
@@ -90,10 +91,12 @@ def rewrite_drop_index(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         ast, {"tables", "kind", "exists", "cascade", "restrict", "concurrently", "cluster"}
     )
     changed: dict[int, Table] = {}
+    told: list[str] = []
     for node in ast.args.get("tables") or []:
         found = find_index(node, context)
         if found is None or found[1] not in changed.get(found[0].id, found[0]).indexes:
             if ast.args.get("exists"):
+                told.append(none_to_drop("index", node.name))
                 continue
             raise unknown_index(node, context)
         table, index = found
@@ -101,7 +104,7 @@ def rewrite_drop_index(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         left = tuple(other for other in now.indexes if other is not index)
         changed[table.id] = replace(now, indexes=left)
         check_still_fits(table, changed[table.id], context.catalog)
-    return ddl_plan([Change(PutRelation(t)) for t in changed.values()], "DROP INDEX")
+    return ddl_plan([Change(PutRelation(t)) for t in changed.values()], "DROP INDEX", told)
 
 
 def rewrite_alter_index(ast: exp.Alter, context: RewriteContext) -> StatementPlan:

@@ -48,6 +48,7 @@ from rewriter.definitions.new_relations import (
 from rewriter.definitions.policies import changed_properties, check_properties
 from rewriter.definitions.query_columns import add_query_columns
 from rewriter.definitions.sequences import sequence_calls
+from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.temporary import check_lasting
 from rewriter.definitions.user_types import name_types
 from rewriter.name_resolution import position_of, table_name, unknown_table
@@ -73,7 +74,7 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     name = new_name(node, context)
     found = context.catalog.get(name)
     if is_kept(ast, name, found, "MATERIALIZED VIEW", node):
-        return ddl_plan([], CREATED)
+        return ddl_plan([], CREATED, [made_before("relation", name.name)])
     query = _checked_query(ast, name, node, context)
     text = query.sql(dialect="duckdb")
     reads = Reads(context)
@@ -123,7 +124,7 @@ def _tells_rows_apart(index: Index) -> bool:
 def rewrite_alter_materialized(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     """The plan of an ALTER MATERIALIZED VIEW, which can rename it, and set its policy."""
     if ast.args.get("exists") and context.catalog.get(table_name(ast.this, context)) is None:
-        return ddl_plan([], ALTERED)
+        return ddl_plan([], ALTERED, [none_to_drop("relation", ast.this.name)])
     table = find_materialized(ast.this, context)
     name = table.name
     properties = dict(table.properties)

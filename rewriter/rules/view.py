@@ -11,6 +11,7 @@ from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
 from rewriter.definitions.sequences import sequence_calls, without_calls
+from rewriter.definitions.skipping import made_before
 from rewriter.definitions.temporary import (
     check_lasting,
     is_temporary,
@@ -47,7 +48,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     name = new_temporary_name(node, context) if temporary else new_name(node, context)
     found = context.catalog.get(name)
     if is_kept(ast, name, found, "VIEW", node):
-        return ddl_plan([], "CREATE VIEW")
+        return ddl_plan([], "CREATE VIEW", [made_before("relation", name.name)])
     if not isinstance(query, exp.Query):
         raise PalimpsestError(
             Code.SYNTAX,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
+import pytest
+from psycopg import Connection, sql
 
 import gateway
 from tests.servers.conftest import Server
@@ -43,3 +45,46 @@ def test_notices_cross_networks_and_processes(server: Server, tmp_path: Path) ->
             code = f"c = connection.execute({_TAG.format('noted', 5, 5)!r});"
             found = other.ask("python", f"{code} found['value'] = [t for _, t in c.messages]")
             assert found == _told(5)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE IF EXISTS nowhere, {home}.elsewhere",
+        "DROP VIEW IF EXISTS nowhere",
+        "DROP MATERIALIZED VIEW IF EXISTS nowhere",
+        "DROP INDEX IF EXISTS nowhere",
+        "DROP SCHEMA IF EXISTS nowhere",
+        "DROP SEQUENCE IF EXISTS nowhere",
+        "DROP TYPE IF EXISTS nowhere",
+        "CREATE TABLE IF NOT EXISTS skipping (a INTEGER)",
+        "CREATE INDEX IF NOT EXISTS skipping_b ON skipping (b)",
+        "CREATE SCHEMA IF NOT EXISTS {home}",
+        "ALTER TABLE IF EXISTS nowhere ADD COLUMN c INTEGER",
+        "ALTER TABLE skipping ADD COLUMN IF NOT EXISTS b INTEGER",
+        "ALTER TABLE skipping DROP COLUMN IF EXISTS c, DROP CONSTRAINT IF EXISTS d",
+        "DROP TABLE IF EXISTS skipping, nowhere",
+    ],
+)
+def test_statements_say_that_they_have_nothing_to_do(
+    gateway: Connection, postgres: Connection, statement: str
+) -> None:
+    heard = []
+    for con in (gateway, postgres):
+        told: list[str | None] = []
+        (home,) = con.execute("SELECT current_schema()").fetchone() or ("",)
+        con.execute("DROP TABLE IF EXISTS skipping")
+        con.execute("CREATE TABLE skipping (a INTEGER PRIMARY KEY, b TEXT)")
+        con.execute("CREATE INDEX skipping_b ON skipping (b)")
+
+        def hear(
+            notice: psycopg.errors.Diagnostic, told: list[str | None] = told, home: str = home
+        ) -> None:
+            told.append((notice.message_primary or "").replace(f'"{home}"', '"home"'))
+
+        con.add_notice_handler(hear)
+        con.execute(sql.SQL(statement).format(home=sql.Identifier(home)))
+        con.remove_notice_handler(hear)
+        con.execute("DROP TABLE IF EXISTS skipping")
+        heard.append(told)
+    assert heard[0] == heard[1] != []
