@@ -28,7 +28,7 @@ from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
-from rewriter.definitions.whole_numbers import are_whole, is_cast_of
+from rewriter.definitions.whole_numbers import are_texts, are_whole, is_cast_of
 from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.syntax.spelled_types import SPELLED
@@ -192,12 +192,13 @@ class Alteration:
         check_free(self.draft.columns, stored.physical, what)
         if stored.generated is not None:
             raise self._refusal(f"{what}: it is generated", "create the table anew", node)
-        stays_whole = are_whole(wanted, stored.type, *stored.earlier_types)
+        types = (wanted, stored.type, *stored.earlier_types)
+        stays_whole = are_whole(*types) or are_texts(*types)
         if stored.physical in self.draft.key and not (stays_whole and using is None):
             raise self._refusal(
                 f'the type of key column "{name}" cannot be changed from {stored.type} to {wanted}',
-                "only whole numbers can become other whole numbers, without USING; else create a"
-                " table with the other type and INSERT INTO it .. SELECT",
+                "whole numbers can become others, and texts longer or shorter, without USING; else"
+                " create a table with the other type and INSERT INTO it .. SELECT",
                 node,
             )
         known_type = wanted in stored.earlier_types or wanted == stored.type

@@ -131,7 +131,7 @@ def _check_columns(old: Table, new: Table, key: ForeignKey, columns: Sequence[st
     for physical in columns:
         stored = old.by_physical(physical)
         kind = kinds.get(physical)
-        if kind is None or (kind != stored.type and not are_whole(kind, stored.type)):
+        if kind is None or not _are_alike(kind, stored.type):
             raise PalimpsestError(
                 Code.DEPENDENT_OBJECTS,
                 f'column "{stored.name}" of {old.name} cannot be dropped or given another type:'

@@ -1,7 +1,8 @@
-"""Types of whole numbers, between which a key column can change. Pure.
+"""Types of whole numbers, and of texts, between which a key column can change. Pure.
 
 A whole number has the same hash, the same order and the same text under each of them, so rows, key
-filters and suppressed keys stay as they were written (docs/adr/0154).
+filters and suppressed keys stay as they were written (docs/adr/0154). So has a text, of whatever
+length its column is.
 """
 
 from __future__ import annotations
@@ -21,10 +22,21 @@ _BOUNDS = {
     exp.DType.UINT: (0, 2**32 - 1),
 }
 
+_TEXTS = (exp.DType.TEXT, exp.DType.VARCHAR)
+
 
 def are_whole(*types: str) -> bool:
     """True if all are types of whole numbers that fit a BIGINT."""
     return all(data_type(text).this in _BOUNDS for text in types)
+
+
+def are_texts(*types: str) -> bool:
+    """True if all are texts, of whatever length: what is said of them is kept by a CHECK.
+
+    >>> are_texts("TEXT(20)", "TEXT", "VARCHAR"), are_texts("TEXT", "INT")
+    (True, False)
+    """
+    return all(data_type(text).this in _TEXTS for text in types)
 
 
 def lost_bounds(old: str, new: str) -> tuple[int, int] | None:

@@ -19,6 +19,11 @@ from rewriter.name_resolution import table_name
 
 _SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple, exp.Case, exp.If)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
+_OF_KEYS = (
+    *(exp.JSONBContainsAnyTopKeys, exp.JSONBContainsAllTopKeys),
+    *(exp.JSONBExtract, exp.JSONBExtractScalar, exp.JSONBDeleteAtPath),
+)
+"""Operators of JSON whose right side is a list of keys, or a path of them."""
 _SPELLED_IN_FULL = frozenset(
     {"SMALLINT", "INT", "BIGINT", "REAL", "DOUBLE", "BOOLEAN", "UUID", "DATE"}
 )
@@ -93,6 +98,12 @@ def _type_by_place(
             return _inserted(parent.expressions.index(node), statement, tables)
         case exp.Like() | exp.ILike() | exp.DPipe() | exp.Lower() | exp.Upper():
             return "VARCHAR"
+        case exp.JSONExtract() | exp.JSONExtractScalar() if node is not parent.this:
+            return "VARCHAR"
+        case exp.JSONBContainsTopKey() if node is not parent.this:
+            return "VARCHAR"
+        case _ if isinstance(parent, _OF_KEYS) and node is not parent.this:
+            return "VARCHAR[]"
         case exp.Boolean() | exp.Not() | exp.And() | exp.Or() | exp.Where():
             return "BOOLEAN"
     if isinstance(parent, exp.Any | exp.All) or (

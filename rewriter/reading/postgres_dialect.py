@@ -96,6 +96,7 @@ _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
     *NATIVE,
     *postgres_json.JSONB_OPERATORS,
+    *postgres_json.COMPARED,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
 POSTGRES_FUNCTIONS = frozenset(_CALLS) | frozenset(TYPED_CALLS) | SOURCE_FUNCTIONS
@@ -167,6 +168,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, exp.ArrayContainsAll | exp.ArrayContainedBy | exp.Sub):
         is_native = context.capabilities.postgres_functions
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
+    if isinstance(node, postgres_json.COMPARED) and context.capabilities.postgres_functions:
+        return postgres_json.compares_json(node, ValueTypes(context))
     if isinstance(node, exp.Select):
         return joined_stars.moves_columns(node, context) or makes_rows_late(node)
     if isinstance(node, exp.SetOperation):
@@ -208,6 +211,8 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
             _put(node, "to_number", made, types)
         elif isinstance(node, (*postgres_json.JSONB_OPERATORS, exp.Anonymous)):
             postgres_json.cast_to_jsonb(node, types)
+        elif isinstance(node, postgres_json.COMPARED):
+            postgres_json.compare_as_jsonb(node, types)
         elif postgres_operators.concerns_operators(node):
             postgres_operators.spell_operator(node, types)
 

@@ -127,10 +127,22 @@ def spell_moments(node: exp.Expr, types: ValueTypes) -> None:
             value.replace(text)
 
 
+_BY_PATH = (exp.JSONBExtract, exp.JSONBExtractScalar)
+_POINTER = (
+    "array_to_string(list_transform(CAST(p AS VARCHAR[]), LAMBDA e:"
+    " '/' || replace(replace(e, '~', '~0'), '/', '~1')), '')"
+)
+"""A path that is known when the statement runs as a JSON pointer, whose numbers are places, too."""
+
+
 def _at_path(is_text: bool) -> Spell:
     """``j #> '{a,0}'`` and ``json_extract_path(j, 'a', '0')``: a number is a place or a key."""
 
-    def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if isinstance(node, _BY_PATH) and isinstance(_bare(arguments[1]), exp.Placeholder):
+            extract = "json_extract_string" if is_text else "json_extract"
+            sql = f"{extract}(CAST(j AS JSON), {_POINTER})"
+            return fill(sql, j=arguments[0], p=arguments[1])
         if len(arguments) == 2 and arguments[1].is_string and arguments[1].name[:1] == "{":
             steps = path_steps(arguments[1].name)
         elif any(isinstance(argument, exp.Null) for argument in _listed(arguments[1:])):
@@ -242,6 +254,30 @@ JSONB_OPERATORS = (
     exp.JSONBDeleteAtPath,
 )
 """Operators that PostgreSQL has for jsonb alone, or for other types as well."""
+COMPARED = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.In, exp.Ordered),
+)
+"""What PostgreSQL has for jsonb, which is equal and in an order, and not for json."""
+
+
+def compares_json(node: exp.Expr, types: ValueTypes) -> bool:
+    """True for a comparison of what a column of json holds."""
+    return any(isinstance(s, _FROM_COLUMNS) and _is_json(s, types) for s in _sides(node))
+
+
+def compare_as_jsonb(node: exp.Expr, types: ValueTypes) -> None:
+    """Cast both sides of a comparison of json to jsonb; others stay as they are."""
+    if compares_json(node, types):
+        for side in _sides(node):
+            side.replace(exp.cast(side.copy(), "JSONB", dialect="postgres"))
+
+
+def _sides(node: exp.Expr) -> list[exp.Expr]:
+    """What is compared with each other."""
+    if isinstance(node, exp.In) and node.args.get("query") is None:
+        return [node.this, *node.expressions]
+    return [side for side in (node.this, node.args.get("expression")) if side is not None]
 
 
 def cast_to_jsonb(node: exp.Expr, types: ValueTypes) -> None:
@@ -263,6 +299,7 @@ def _is_json(side: exp.Expr, types: ValueTypes) -> bool:
     return types.of(side).kind == "JSON"
 
 
+_FROM_COLUMNS = (exp.Column, exp.JSONExtract, exp.Paren)
 _OF_TWO = (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe)
 """Operators of which both sides are jsonb."""
 _BY_VERB: Mapping[str, Spell] = {

@@ -12,7 +12,7 @@ from sqlglot import exp
 from journal.model.schema import Table
 from journal.sql.builders import fill
 from journal.sql.relations import ident
-from journal.sql.text_lengths import bit_length, text_length
+from journal.sql.text_lengths import bit_length, text_length, text_lengths
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import table_name
 
@@ -53,6 +53,8 @@ def _change(
     """Take the CHECK that a column has away, and add the one of its new type."""
     table = context.catalog.get(table_name(target, context))
     old = _present(table, node.name) if isinstance(table, Table) else None
+    if isinstance(table, Table) and _only_casts(node, table):
+        node.set("using", None)
     actions = list(statement.args["actions"])
     place = next(i for i, action in enumerate(actions) if action is node)
     if _length(node.args["dtype"]) is not None:
@@ -64,6 +66,19 @@ def _change(
         gone = exp.Table(this=ident(old))
         actions.insert(place, exp.Drop(tables=[gone], kind="CONSTRAINT", exists=True))
     statement.set("actions", actions)
+
+
+def _only_casts(node: exp.Expr, table: Table) -> bool:
+    """True for ``USING name::varchar(9)`` of a column whose texts are no longer than that."""
+    using, kind, column = node.args.get("using"), node.args["dtype"], table.find(node.name)
+    if type(using) is not exp.Cast or using.to != kind or kind.this not in _VARYING:
+        return False
+    if column is None or not isinstance(using.this, exp.Column) or using.this.table:
+        return False
+    most = text_lengths(table).get(column.physical)
+    length = _length(kind)
+    is_long = length is None or (most is not None and not most.is_fixed and most.most <= length)
+    return table.find(using.this.name) is column and is_long
 
 
 def _present(table: Table, name: str) -> str | None:

@@ -123,3 +123,46 @@ def test_references_hold_while_one_side_has_the_wider_type(store: Store) -> None
         assert con.execute("SELECT * FROM c").fetchall() == [(2, 5000000000)]
         with pytest.raises(gateway.IntegrityError):
             con.execute("INSERT INTO c VALUES (4, 77)")
+
+
+@pytest.mark.also_on("hive", "postgres")
+@pytest.mark.drifts(toy="it takes a shorter length over longer texts")
+def test_keys_that_are_texts_become_longer_and_shorter(store: Store) -> None:
+    with store.connect(dialect="postgres") as con:
+        con.execute("CREATE TABLE t (k VARCHAR(3) PRIMARY KEY, v INTEGER)")
+        con.execute("INSERT INTO t VALUES ('a', 1), ('abc', 2), ('b', 3)")
+        con.commit()
+        con.execute("OPTIMIZE t")
+        con.execute("ALTER TABLE t ALTER COLUMN k TYPE varchar(5) USING k::varchar(5)")
+        con.execute("INSERT INTO t VALUES ('abcde', 4)")
+        con.execute("UPDATE t SET v = 5 WHERE k = 'abc'")
+        con.execute("DELETE FROM t WHERE k = 'a'")
+        with pytest.raises(gateway.DataError, match="PAL-315"):
+            con.execute("INSERT INTO t VALUES ('abcdef', 6)")
+        con.commit()
+        with pytest.raises(gateway.Error):
+            con.execute("ALTER TABLE t ALTER COLUMN k TYPE varchar(3)")
+        con.rollback()
+        con.execute("ALTER TABLE t ALTER COLUMN k TYPE text")
+        con.execute("INSERT INTO t VALUES ('abcdef', 6)")
+        con.commit()
+        con.execute("OPTIMIZE t")
+        rows = [("abc", 5), ("abcde", 4), ("abcdef", 6), ("b", 3)]
+        assert con.execute("SELECT * FROM t ORDER BY k").fetchall() == rows
+        assert con.execute("SELECT v FROM t WHERE k = 'abc'").fetchall() == [(5,)]
+
+
+@pytest.mark.needs(Capability.FOREIGN_KEYS)
+@pytest.mark.also_on("postgres")
+def test_texts_that_refer_to_keys_become_longer_with_them(store: Store) -> None:
+    with store.connect(dialect="postgres") as con:
+        con.execute("CREATE TABLE p (k VARCHAR(3) PRIMARY KEY)")
+        con.execute("CREATE TABLE c (id INTEGER PRIMARY KEY, p VARCHAR(3) REFERENCES p)")
+        con.execute("INSERT INTO p VALUES ('a')")
+        con.execute("INSERT INTO c VALUES (1, 'a')")
+        for table, column in (("p", "k"), ("c", "p")):
+            con.execute(f"ALTER TABLE {table} ALTER COLUMN {column} TYPE varchar(6)")
+        con.execute("INSERT INTO p VALUES ('abcdef')")
+        con.execute("INSERT INTO c VALUES (2, 'abcdef')")
+        with pytest.raises(gateway.IntegrityError, match="PAL-307"):
+            con.execute("INSERT INTO c VALUES (3, 'b')")
