@@ -254,6 +254,12 @@ class CatalogSnapshot:
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
+    _by_id: list[Mapping[int, Table]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    _own_ids: list[frozenset[int]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @staticmethod
     def empty(
@@ -282,9 +288,11 @@ class CatalogSnapshot:
         return {key: r for key, r in self.relations.items() if key[0] == self.own}
 
     def own_ids(self) -> frozenset[int]:
-        """The ids of the temporary tables and sequences of the session that looks."""
-        tables = {r.id for r in self.own_relations().values() if isinstance(r, Table)}
-        return frozenset(tables | {s.id for s in self.own_sequences().values()})
+        """The ids of the temporary tables and sequences of the session that looks, found once."""
+        if not self._own_ids:
+            tables = {r.id for r in self.own_relations().values() if isinstance(r, Table)}
+            self._own_ids.append(frozenset(tables | {s.id for s in self.own_sequences().values()}))
+        return self._own_ids[0]
 
     def with_own(
         self,
@@ -311,8 +319,10 @@ class CatalogSnapshot:
         return next((t for t in self.tables() if t.journal_name.key == name.key), None)
 
     def by_id(self, table_id: int) -> Table | None:
-        """The table of that id, or None."""
-        return next((t for t in self.tables() if t.id == table_id), None)
+        """The table of that id, or None; each statement asks several times."""
+        if not self._by_id:
+            self._by_id.append({t.id: t for t in self.tables()})
+        return self._by_id[0].get(table_id)
 
     def index(self, name: TableName) -> tuple[Table, Index] | None:
         """The index of that name, and its table; or None."""

@@ -25,6 +25,7 @@ from journal.records.catalog import (
 from journal.records.catalog_format import StateRow, put_meta
 from journal.records.schema import META, OF_DATABASE, RETIRED, STATE, SUPPRESSIONS, TRANSACTIONS
 from journal.records.statements import columns_of, execute, insert, rename_column, text_of
+from journal.stores.postgres.arrow import array_text
 from journal.stores.postgres.guards import guard_all
 from journal.stores.postgres.privileges import PROTECT_ALL
 from journal.stores.postgres.server_functions import statements
@@ -139,8 +140,10 @@ def record_inline(
     ``added`` are the rows it has appended, by table. One trip where the server takes it so.
     """
     counts = list(added.values())
-    grown: list[Any] = [state.generation, state.version, list(added)]
-    grown += [[c.open for c in counts], [c.closing for c in counts], [c.tombstone for c in counts]]
+    numbers = list(added), [c.open for c in counts], [c.closing for c in counts]
+    # As text, for which the client library need not look at each number to find a type.
+    listed = map(array_text, (*numbers, [c.tombstone for c in counts]))
+    grown = [state.generation, state.version, *listed]
     if session.abilities.writes_several_at_once:
         values = [*grown, *transaction.values, *state_values(state)]
         session.text(_RECORD_DIRECT, values, often=True)
