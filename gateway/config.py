@@ -49,7 +49,9 @@ class Settings:
     partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
     suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
-    default_transaction_read_only: str = _setting("off", "on: the session writes nothing")
+    default_transaction_read_only: str = _setting(
+        "off", "on: transactions write only after BEGIN READ WRITE"
+    )
     default_null_order: str = _setting(NULLS_LAST, "where NULL stands in an ORDER BY")
     default_order: str = _setting("asc", "direction of an ORDER BY that gives none")
     order_by_non_integer_literal: str = _setting("false", "true: ORDER BY a text orders nothing")

@@ -26,9 +26,9 @@ class SqlStatement:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """BEGIN, START TRANSACTION."""
+    """BEGIN, START TRANSACTION; without a word for it, it writes where the session does."""
 
-    read_only: bool = False
+    read_only: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,8 @@ class ClientSession(Protocol):
     def fetching(self, rows: ResultRows) -> AbstractContextManager[None]:
         """Inside the block rows are fetched; ``cancel`` finds it."""
 
-    def begin(self, *, read_only: bool = False) -> None:
-        """Start an explicit transaction."""
+    def begin(self, *, read_only: bool | None = None) -> None:
+        """Start an explicit transaction; None: it writes where the session does."""
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""

@@ -31,8 +31,8 @@ class ControlledSession(ConstraintSession, SavepointSession, CallingSession, Pro
 
     local_settings: LocalSettings
 
-    def begin(self, *, read_only: bool = False) -> None:
-        """Start an explicit transaction."""
+    def begin(self, *, read_only: bool | None = None) -> None:
+        """Start an explicit transaction; None: it writes where the session does."""
 
     def commit(self) -> None:
         """End the transaction."""

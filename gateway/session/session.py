@@ -52,7 +52,7 @@ from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare, SelectedCalls
+from rewriter.statement import Begin, Call, Deallocate, Erase, Execute, Prepare, SelectedCalls
 from rewriter.statements.entities import AlterEntity, CreateEntity, DropEntity, ShowEntities
 from rewriter.syntax.parsing import Parsed, parse
 
@@ -368,28 +368,28 @@ class Session:
         if self.transaction is not None:
             self.transaction.fail()
 
-    def begin(self, *, read_only: bool = False) -> None:
-        """Start an explicit transaction."""
+    def begin(self, *, read_only: bool | None = None) -> None:
+        """Start an explicit transaction; None: it writes where the session does."""
         if self.transaction is not None and (self.transaction.explicit or self.transaction.writes):
             self._mark_failed()
             raise in_progress()
         if self.transaction is not None:
             self._undo(self.transaction)
-        self.transaction = self._client_transaction(read_only=read_only, explicit=True)
+        self.transaction = self._client_transaction(Begin(read_only))
 
-    def new_transaction(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
+    def new_transaction(
+        self, *, read_only: bool | None = None, explicit: bool = False
+    ) -> Transaction:
         """A transaction that has begun, and sees what the session sees."""
         message = self.settings.commit_message
-        found = self.journal.begin(
-            read_only=read_only or self.settings.is_read_only, explicit=explicit, message=message
-        )
+        only = self.settings.is_read_only if read_only is None else read_only
+        found = self.journal.begin(read_only=only, explicit=explicit, message=message)
         return self.temporary.show(found)
 
-    def _client_transaction(
-        self, *, read_only: bool = False, explicit: bool = False
-    ) -> Transaction:
+    def _client_transaction(self, begin: Begin | None = None) -> Transaction:
         """A transaction that the client ends, so that constraints may wait for its COMMIT."""
-        found = self.new_transaction(read_only=read_only, explicit=explicit)
+        read_only = None if begin is None else begin.read_only
+        found = self.new_transaction(read_only=read_only, explicit=begin is not None)
         found.timing = ConstraintTiming()
         return found
 

@@ -131,8 +131,8 @@ class RemoteSession:
         with self.cancellation.running():
             yield
 
-    def begin(self, *, read_only: bool = False) -> None:
-        """Start an explicit transaction."""
+    def begin(self, *, read_only: bool | None = None) -> None:
+        """Start an explicit transaction; None: it writes where the session does."""
         self.owner.call("begin", read_only)
 
     def commit(self) -> None:

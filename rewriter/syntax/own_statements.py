@@ -137,10 +137,10 @@ def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     # Nothing waits for a snapshot, so that none need be deferred.
     text = text.replace("NOT DEFERRABLE", "").replace("DEFERRABLE", "")
     text = " ".join(text.split())
-    if text in {"", "READ WRITE", "DEFERRED", "IMMEDIATE"}:
+    if text in {"", "DEFERRED", "IMMEDIATE"}:
         return Begin()
-    if text == "READ ONLY":
-        return Begin(read_only=True)
+    if text in {"READ ONLY", "READ WRITE"}:
+        return Begin(read_only=text == "READ ONLY")
     raise _syntax_error(tokens[-1], "BEGIN takes READ ONLY or READ WRITE")
 
 

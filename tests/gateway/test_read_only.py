@@ -100,3 +100,19 @@ def test_set_transaction_read_only_lasts_until_the_end_of_the_transaction(
     writer.execute("ROLLBACK")
     writer.execute("INSERT INTO t VALUES (5)")
     assert rows(writer) == [(1,), (5,)]
+
+
+def test_begin_says_whether_a_transaction_writes(tmp_path: Path) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as con:
+        con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+        con.execute("SET default_transaction_read_only = 'on'")
+        con.execute("BEGIN READ WRITE")
+        con.execute("INSERT INTO t VALUES (1)")
+        con.execute("COMMIT")
+        for begin in ("BEGIN", "BEGIN READ ONLY"):
+            con.execute(begin)
+            with pytest.raises(gateway.DatabaseError) as raised:
+                con.execute("INSERT INTO t VALUES (2)")
+            assert raised.value.sqlstate == "25006"
+            con.execute("ROLLBACK")
+        assert con.execute("SELECT k FROM t").fetchall() == [(1,)]
