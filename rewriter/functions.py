@@ -6,9 +6,10 @@ pass. Scalar functions pass unless they reach outside the statement. Pure.
 
 from __future__ import annotations
 
-from sqlglot import exp
+from sqlglot import Dialect, exp
 
 from journal.model.errors import Code, PalimpsestError
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.name_resolution import position_of
 
 TABLE_FUNCTIONS = (
@@ -198,6 +199,13 @@ def function_name(node: exp.Expr) -> str:
     if isinstance(node, exp.Func):
         return str(node.sql_name()).lower()
     return str(node.key).lower()
+
+
+def is_function_of_sql(name: str, dialect: str) -> bool:
+    """True for a function that the parser of a client's dialect, or of ours, knows by its name."""
+    parsers = [Dialect.get_or_raise(d).parser_class for d in (DIALECTS[dialect], "duckdb")]
+    known = [p.FUNCTIONS.keys() | p.FUNCTION_PARSERS.keys() for p in parsers]
+    return any(name.upper() in names for names in known)
 
 
 def is_aggregate(node: exp.Expr) -> bool:

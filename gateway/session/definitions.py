@@ -5,12 +5,14 @@ Each function makes a callback for the rewriter, bound to one statement's stay i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from sqlglot import exp
 
 from gateway.system_views.source import ViewColumns
+from gateway.system_views.system import without_rows
 from journal.model.catalog import apply
 from journal.model.errors import PalimpsestError
 from journal.model.plan import Fetch, Query
@@ -31,9 +33,23 @@ def describer(statement: OpenStatement, parameters: Mapping[str, Any]) -> Descri
         # Numbers that only the run will know are versions; any stands for their type.
         snapshot = statement.transaction.snapshot.version
         bound = {name: parameters.get(name, snapshot) for name in found.parameters}
-        return tuple((c.name, c.type) for c in statement.session.describe(found, bound))
+        with _supplied_relations(statement, found.ast):
+            return tuple((c.name, c.type) for c in statement.session.describe(found, bound))
 
     return describe
+
+
+@contextmanager
+def _supplied_relations(statement: OpenStatement, query: exp.Expr) -> Iterator[None]:
+    """While a query is described, let it read what the gateway supplies; no rows are needed."""
+    named = {table.name for table in query.find_all(exp.Table) if not table.db}
+    empty = {name: found for name in sorted(named) if (found := without_rows(name)) is not None}
+    for name, rows in empty.items():
+        statement.session.show_arrow(name, rows)
+    try:
+        yield
+    finally:
+        statement.session.hide(*empty)
 
 
 def _reading_whole_tiers(query: exp.Expr) -> exp.Expr:

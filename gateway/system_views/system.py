@@ -54,6 +54,12 @@ def system_rows(relation: str, seen: SystemViewSource) -> pa.Table:
     return pa.table(arrays, schema=pa.schema(columns))
 
 
+def without_rows(relation: str) -> pa.Table | None:
+    """A relation with its columns alone, by the name plans give it; None for other names."""
+    known = ACTIVITY_RELATIONS if relation in ACTIVITY_RELATIONS else _RELATIONS
+    return pa.schema(known[relation][0]).empty_table() if relation in known else None
+
+
 def _tables(seen: SystemViewSource) -> Iterator[Row]:
     for found in relations_of(seen):
         name = found.name

@@ -163,7 +163,10 @@ def _form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, e
     named: dict[str, exp.Expr] = {}
     for argument in call.expressions:
         if isinstance(argument, exp.PropertyEQ | exp.Kwarg):
-            named[fold(argument.this.name)] = argument.expression
+            name = fold(argument.this.name)
+            if name in named:
+                raise _no_fit(found, call, f"{argument.this.name} is given twice")
+            named[name] = argument.expression
         elif named:
             raise _no_fit(found, call, "a positional argument follows a named one")
         else:

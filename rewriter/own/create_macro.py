@@ -19,6 +19,7 @@ from rewriter.definitions.definition import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
 from rewriter.definitions.user_types import expand_types
+from rewriter.functions import is_function_of_sql
 from rewriter.name_resolution import find_relation, homeless_column, position_of
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.scopes import is_named
@@ -70,7 +71,7 @@ class CreateMacro(OwnStatement):
         kinds = {form.is_table for form in self.forms}
         if len(kinds) > 1:
             raise _invalid(f"the forms of {name} are values and tables", "make two macros", node)
-        if node.name.upper() in exp.FUNCTION_BY_NAME:
+        if is_function_of_sql(node.name, context.dialect):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"{node.name} is a function of SQL, which no macro can hide",

@@ -37,3 +37,25 @@ def test_functions_of_duckdb_list_the_warehouse(store: Store) -> None:
     ]
     for name in ("schemas", "databases", "sequences", "settings", "indexes", "types", "functions"):
         rows(con, f"SELECT * FROM duckdb_{name}()")
+
+
+@pytest.mark.drifts(toy="SQLite tells no types of a query's columns")
+def test_views_and_tables_are_made_of_what_the_gateway_lists(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE kept (a INTEGER PRIMARY KEY)")
+    shown = "information_schema.tables WHERE table_schema <> 'system'"
+    names = f"SELECT table_name AS name FROM {shown}"
+    con.execute(f"CREATE VIEW listed AS {names}")
+    con.execute(f"CREATE TABLE noted AS {names}")
+    con.execute("CREATE VIEW columns_of AS SELECT table_name, column_name FROM duckdb_columns()")
+    con.execute("CREATE TABLE moments AS SELECT * FROM system.transactions")
+    con.commit()
+    assert sorted(rows(con, "SELECT name FROM noted")) == [("kept",), ("listed",)]
+    made = [("columns_of",), ("kept",), ("listed",), ("moments",), ("noted",)]
+    assert sorted(rows(con, "SELECT name FROM listed")) == made
+    of_listed = "SELECT column_name FROM columns_of WHERE table_name = 'listed'"
+    assert rows(con, of_listed) == [("name",)]
+    assert rows(con, "SELECT count(*) > 0 FROM moments WHERE version > 0") == [(True,)]
+    con.execute("INSERT INTO noted SELECT name FROM listed WHERE name = 'noted'")
+    con.commit()
+    assert rows(con, "SELECT count(*) FROM noted") == [(3,)]
