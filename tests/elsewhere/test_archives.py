@@ -66,6 +66,7 @@ def test_rows_go_to_the_place_and_come_back(
     assert days.sorted("SELECT * FROM days") == before
 
 
+@pytest.mark.long
 def test_an_erasure_reaches_them(days: Client, server: Server, bucket: str, tmp_path: Path) -> None:
     days("CALL system.retain('days', now => '2024-03-01')")
     days("ERASE FROM days WHERE who = ?", TOKEN)

@@ -61,6 +61,7 @@ def _there(server: Server, bucket: str, folder: Path) -> list[str]:
     return holders(folder, TOKEN)
 
 
+@pytest.mark.long
 def test_a_purge_fetches_only_files_that_may_hold_the_keys(
     gone: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +275,7 @@ def test_a_copy_is_given_up_before_it_was_searched(
     assert holders(gone.root, TOKEN) == []
 
 
+@pytest.mark.long
 def test_a_request_that_waits_for_a_copy_is_cancelled(
     gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,7 @@ def _erase_while_away(store: Store, vault: Path) -> None:
     assert _step(store) == "COMPLETED"
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_a_copy_that_was_out_of_reach_loses_the_values_later(
     store: Store, con: Connection, tmp_path: Path
@@ -95,6 +96,7 @@ def test_a_copy_that_was_out_of_reach_loses_the_values_later(
     assert {str(row[1]).partition(":")[0] for row in _ada(con)} == {"hmac"}
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_who_is_in_a_late_copy_alone_is_changed_there(
     store: Store, con: Connection, tmp_path: Path
@@ -122,6 +124,7 @@ def test_held_rows_keep_their_values_until_the_release(
     con.execute("UPDATE people SET dept = 8 WHERE id = 1")
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_a_hold_placed_between_the_steps_keeps_the_values(
     store: Store, con: Connection, tmp_path: Path
@@ -157,6 +160,7 @@ def test_reject_files_lose_rows_that_name_the_person(
     assert (ADA.upper() in left, BOB in left) == (False, True)
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_a_copy_that_is_gone_at_the_purge_is_waited_for(
     store: Store, con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -180,6 +180,7 @@ def test_a_minor_compaction_merges_what_came_in_pieces(store: Store) -> None:
     assert rows(con, "SELECT count(*), min(b) FROM t") == [(4, "x")]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "toy")
 def test_compactions_amid_transfers(store: Store) -> None:
     con = store.connect()

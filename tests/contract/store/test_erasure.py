@@ -123,6 +123,7 @@ def test_from_acceptance_to_completion_nobody_sees_them_and_nobody_else_changes(
     assert store.holders(TOKEN) == []
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_rows_of_the_store_go_before_copies_are_seen_to(
     store: Store, people: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +166,7 @@ def test_other_tools_do_not_see_them_either(store: Store, people: Connection) ->
     assert store.read_outside(asked) == [(3,)]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_many_requests_share_one_pass_and_some_find_nobody(
     store: Store, people: Connection
@@ -221,6 +223,7 @@ def test_what_was_erased_cannot_be_written_again_until_it_is_let_in(
     other.execute(f"INSERT INTO people VALUES (7, '{MAIL}', 0)")
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_suppressions_expire(people: Connection) -> None:
     request = _submit(people, MAIL, expires_us=1)
@@ -294,6 +297,7 @@ def test_a_hold_keeps_a_request_back_until_its_release(people: Connection, kind:
     assert {r.state for r in under_hold.run(people)} == {State.COMPLETED}
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_jobs_beside_a_waiting_request_change_no_answer(people: Connection) -> None:
     _submit(people, MAIL)
@@ -380,6 +384,7 @@ def test_the_command_line_from_the_dry_run_to_the_receipt(
     assert denied.exit_code == 1
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_a_job_on_one_table_names_those_that_its_requests_take_along(
     store: Store, people: Connection
@@ -425,6 +430,7 @@ def test_a_statement_erases_who_met_its_condition_in_any_version(
     assert _is_clean(people)
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_dropped_tables_are_searched_too(store: Store, people: Connection) -> None:
     people.execute("CREATE TABLE late (k INTEGER PRIMARY KEY, mail VARCHAR)"

@@ -109,6 +109,7 @@ def test_the_store_gives_the_form_of_the_reference(con: Connection) -> None:
             assert [forms[n] for n in range(len(TEXTS))] == [*map(reference, TEXTS)], word
 
 
+@pytest.mark.also_on("postgres")
 @pytest.mark.also_on("hive")
 def test_every_spelling_is_erased_and_none_comes_back(con: Connection) -> None:
     _make(con)
@@ -147,6 +148,7 @@ def test_what_is_no_number_names_nothing_but_itself(con: Connection) -> None:
     assert _ids(con) == [2, 3, 5, 6]
 
 
+@pytest.mark.also_on("postgres")
 @pytest.mark.also_on("hive")
 def test_a_normaliser_is_not_changed_under_what_is_on_record(con: Connection) -> None:
     _described(con, "t", "phone")
@@ -187,6 +189,7 @@ def test_a_number_of_no_country_is_asked_for_again(con: Connection) -> None:
     assert (_ids(con, "swiss"), _ids(con, "german")) == ([], [1])
 
 
+@pytest.mark.also_on("postgres")
 @pytest.mark.also_on("hive")
 @pytest.mark.first(1)
 @pytest.mark.parametrize("subject", ["phone_number", "phone"])
@@ -203,6 +206,7 @@ def test_a_hold_keeps_every_spelling(con: Connection, store: Store, subject: str
     assert _ids(con)[:2] == [2, 20]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_the_desk_knows_a_person_in_every_spelling(store: Store, tmp_path: Path) -> None:
     with store.connect() as con:

@@ -68,6 +68,7 @@ def test_an_erasure_takes_every_version_and_destroys_whom_it_names(store: Store,
     assert _json(url, "run") == []
 
 
+@pytest.mark.long
 def test_requests_that_wait_share_one_batch(store: Store, url: str, tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text(f"external_id,email\nA,{ADA}\nB,{BOB}\n")
@@ -154,6 +155,7 @@ def test_a_rectification_writes_a_new_version(store: Store, url: str) -> None:
         assert rows(con, "SELECT dept FROM people WHERE id = 2") == [(9,)]
 
 
+@pytest.mark.long
 def test_a_rectification_takes_what_was_there_out_of_the_past(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute(f"UPDATE people SET dept = 7 WHERE email = '{BOB}'")
@@ -169,6 +171,7 @@ def test_a_rectification_takes_what_was_there_out_of_the_past(store: Store, url:
     assert "PAL-630" in _run(url, "run").output
 
 
+@pytest.mark.long
 def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE TABLE mailing AS SELECT id, email FROM people WHERE id < 100")
@@ -227,6 +230,7 @@ def test_an_unknown_type_or_deadline_is_refused_without_its_value(url: str) -> N
     assert _json(url, "list") == []
 
 
+@pytest.mark.long
 def test_identities_of_several_parts(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute(
@@ -295,6 +299,7 @@ def test_safe_mode_takes_no_request_and_executes_none(url: str) -> None:
     assert _json(url, "cancel", name)[0]["state"] == "CANCELLED"
 
 
+@pytest.mark.long
 def test_a_large_batch_is_split_by_tables_into_one_result(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute(
@@ -355,6 +360,7 @@ def test_a_large_table_is_split_by_segments_into_one_result(store: Store, url: s
         assert rows(con, "SELECT id FROM visits ORDER BY id") == [(1,), (11,), (21,)]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_a_scheduler_runs_requests_that_are_old(
     store: Store, url: str, caplog: pytest.LogCaptureFixture
