@@ -35,6 +35,10 @@ ROW_ID = "_row_id"
 """Physical name of the hidden key of tables that declare none."""
 
 
+SPELLED_SERIAL = "serial"
+"""What a column's type is ``spelled`` that was declared SERIAL, of any width."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A business column.

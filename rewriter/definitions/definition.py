@@ -28,13 +28,14 @@ from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.collations import read_collation, with_collations
-from rewriter.definitions.column_types import SERIAL, type_text
+from rewriter.definitions.column_types import type_text
 from rewriter.definitions.constraint_options import check_key
 from rewriter.definitions.generated_columns import (
     check_identity,
     generated_expression,
     identity_options,
     is_identity,
+    numbered_if_serial,
 )
 from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.row_columns import over_physical, renamed_columns
@@ -177,8 +178,7 @@ class TableDraft:
         spelled = None if written is None else written.meta.get(SPELLED)
         physical = self.new_physical(node.name)
         column = Column(node.name, physical, kind, declared=declared, spelled=spelled)
-        if kind.upper() in SERIAL:
-            column = replace(column, type=SERIAL[kind.upper()], identity=Identity(), not_null=True)
+        column = numbered_if_serial(column)
         domain = None if written is None else written.meta.get(OF_DOMAIN)
         if domain is not None:
             column = replace(column, not_null=domain.not_null, default=domain.default)

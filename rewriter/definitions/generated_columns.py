@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Column, Identity
+from journal.model.schema import SPELLED_SERIAL, Column, Identity
 from journal.sql.sql import data_type
 from rewriter.definitions.column_types import SERIAL
 from rewriter.definitions.constraint_options import check_identity_options
@@ -14,6 +16,15 @@ from rewriter.name_resolution import position_of
 
 IDENTITY_ADVICE = "an identity is NOT NULL, SMALLINT, INTEGER or BIGINT, and has no DEFAULT"
 _WHOLE = exp.DataType.INTEGER_TYPES
+
+
+def numbered_if_serial(column: Column) -> Column:
+    """What a column of type SERIAL is: an identity of the type it stands for; others stay."""
+    stored = SERIAL.get(column.type.upper())
+    if stored is None:
+        return column
+    identity = Identity()
+    return replace(column, type=stored, identity=identity, not_null=True, spelled=SPELLED_SERIAL)
 
 
 def generated_expression(node: exp.Expr) -> exp.Expr | None:

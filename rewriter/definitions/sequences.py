@@ -63,14 +63,14 @@ def identity_source(table: Table, stored: Column) -> NumberSource:
     assert stored.identity is not None
     start, increment = stored.identity.first, stored.identity.increment
     counter = stored.identity.counted_as(stored.physical)
-    shown = str(_sequence_name(table, stored))
+    shown = str(identity_sequence(table, stored))
     source = NumberSource(table.id, counter, start, increment, shown=shown)
     return source if increment > 0 else replace(source, minimum=-source.maximum - 1, maximum=-1)
 
 
 def next_number(table: Table, stored: Column) -> exp.Expr:
     """The call that takes the next number of an identity column."""
-    name = _literal(_sequence_name(table, stored))
+    name = _literal(identity_sequence(table, stored))
     return exp.Anonymous(this=NEXT, expressions=[name])
 
 
@@ -89,7 +89,7 @@ def continued_numbers(
 def identity_continued(table: Table, stored: Column, context: RewriteContext) -> SetNumber | None:
     """The same for an identity column, whose identity has a new counter."""
     source = identity_source(table, stored)
-    return continued_numbers(_sequence_name(table, stored), source, context)
+    return continued_numbers(identity_sequence(table, stored), source, context)
 
 
 def identity_named(node: exp.Table, context: RewriteContext) -> tuple[Table, Column] | None:
@@ -239,7 +239,7 @@ def name_owned(tree: exp.Expr, context: RewriteContext) -> None:
             if owned:
                 shown = _literal(owned[0].name)
             elif column.identity is not None:
-                shown = _literal(_sequence_name(table, column))
+                shown = _literal(identity_sequence(table, column))
         whole_call(call).replace(shown)
 
 
@@ -307,11 +307,12 @@ def _identities(node: exp.Table, context: RewriteContext) -> Iterator[tuple[Tabl
     for table in context.catalog.tables():
         if any(key[0] == table.name.key[0] for key in wanted):
             for column in table.columns:
-                if column.identity is not None and _sequence_name(table, column).key in wanted:
+                if column.identity is not None and identity_sequence(table, column).key in wanted:
                     yield table, column
 
 
-def _sequence_name(table: Table, column: Column) -> TableName:
+def identity_sequence(table: Table, column: Column) -> TableName:
+    """What the sequence of an identity column is called, as PostgreSQL calls it."""
     return TableName(table.name.schema, f"{table.name.name}_{column.name}_seq")
 
 

@@ -214,3 +214,38 @@ def test_comments_are_reflected(server: Server) -> None:
     finally:
         table.metadata.drop_all(engine)
         engine.dispose()
+
+
+def test_identities_are_reflected_and_autogenerate_finds_no_change(server: Server) -> None:
+    metadata = sa.MetaData()
+    for name, identity in (
+        ("plain", sa.Identity()),
+        ("always", sa.Identity(always=True)),
+        ("options", sa.Identity(start=5, increment=2)),
+    ):
+        sa.Table(f"i_{name}", metadata, sa.Column("id", sa.Integer, identity, primary_key=True))
+    sa.Table("i_serial", metadata, sa.Column("id", sa.Integer, primary_key=True))
+    sa.Table("away", metadata, sa.Column("id", sa.BigInteger, sa.Identity()), schema="i_elsewhere")
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+    with engine.begin() as con:
+        con.execute(sa.text("CREATE SCHEMA i_elsewhere"))
+        metadata.create_all(con)
+    with engine.connect() as con:
+        found = sa.inspect(con)
+        (column,) = found.get_columns("i_options")
+        assert (column["identity"]["start"], column["identity"]["increment"]) == (5, 2)
+        (column,) = found.get_columns("i_always")
+        assert column["identity"]["always"]
+        (column,) = found.get_columns("i_serial")
+        assert column.get("identity") is None
+        (column,) = found.get_columns("away", schema="i_elsewhere")
+        assert column["identity"]["maxvalue"] == 2**63 - 1
+        named = "SELECT pg_get_serial_sequence('i_plain', 'id'), relkind FROM pg_class"
+        row = con.execute(sa.text(f"{named} WHERE relname = 'i_plain_id_seq'")).one()
+        assert tuple(row) == ("main.i_plain_id_seq", "S")
+        of_test = lambda name, kind, _: kind != "table" or name.startswith("i_")  # noqa: E731
+        ours = MigrationContext.configure(con, opts={"include_name": of_test})
+        metadata.remove(metadata.tables["i_elsewhere.away"])
+        assert compare_metadata(ours, metadata) == []
+    with engine.begin() as con:
+        metadata.drop_all(con)

@@ -16,15 +16,32 @@ from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.types import field_of, text_field
 from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
+from journal.model.identity import Identity
 from journal.model.result_column import ResultColumn
-from journal.model.schema import CatalogSnapshot, Column, Materialized, Table, View, fold
+from journal.model.schema import (
+    SPELLED_SERIAL,
+    CatalogSnapshot,
+    Column,
+    Materialized,
+    Table,
+    View,
+    fold,
+)
+from journal.model.sequence import Sequence as DeclaredSequence
 from journal.sql.text_lengths import TextLength, text_length, text_lengths
+from rewriter.definitions.sequences import identity_sequence
 
 Row = dict[str, Any]
 ViewColumns = Callable[[View], Sequence[ResultColumn]]
 _ALIVE = {"relpersistence": "p", "relowner": numbering.OWNER, "relreplident": "d"}
 _SPELLED = {"varchar": 1043, "varchar[]": 1015, "json": 114, "json[]": 199}
 """The numbers of types that are kept as text and jsonb."""
+_WIDEST = {
+    "SMALLINT": 2**15 - 1,
+    "INT": 2**31 - 1,
+    "INTEGER": 2**31 - 1,
+    "BIGINT": 2**63 - 1,
+}
 _ACTION_CODES = {
     ReferenceAction.NO_ACTION: "a", ReferenceAction.RESTRICT: "r", ReferenceAction.CASCADE: "c",
     ReferenceAction.SET_NULL: "n", ReferenceAction.SET_DEFAULT: "d",
@@ -135,6 +152,8 @@ class CatalogContents:
         for place, column in enumerate(table.columns, 1):
             field = ResultColumn(column.name, column.type)
             self._add_column(oid, place, field, column, lengths.get(column.physical))
+            if column.identity is not None and column.spelled != SPELLED_SERIAL:
+                self._add_identity_sequence(table, column, place, column.identity)
             text = column.generated or column.default
             if text is not None:
                 self._add(
@@ -294,6 +313,32 @@ class CatalogContents:
             self._add_column(oid, place, column)
             self._describe(oid, "pg_class", place, said.get(fold(column.name)))
         self._add("view_definitions", oid=oid, definition=f" {view.query};")
+
+    def _add_identity_sequence(
+        self, table: Table, column: Column, place: int, identity: Identity
+    ) -> None:
+        """The sequence that clients know an identity column by; one of SERIAL stays unnamed.
+
+        SQLAlchemy takes each column that has such a sequence for an identity, and SERIAL is none.
+        """
+        name, kind = identity_sequence(table, column), column.type.upper()
+        widest = _WIDEST.get(kind, _WIDEST["BIGINT"])
+        rises = identity.increment > 0
+        shown = DeclaredSequence(
+            *(0, name, kind if kind in _WIDEST else "BIGINT", identity.start, identity.increment),
+            *((1, widest) if rises else (-widest - 1, -1)), identity.first,
+        )  # fmt: skip
+        self._add_sequence(name.schema, name.name, shown)
+        of_relations = numbering.CATALOGS["pg_class"]
+        self._add(
+            "pg_depend", classid=of_relations, objid=numbering.sequence_oid(name.schema, name.name),
+            objsubid=0, refclassid=of_relations, refobjid=numbering.relation_oid(table),
+            refobjsubid=place, deptype="i",
+        )  # fmt: skip
+        self._add(
+            "serial_columns", nspname=name.schema, relname=table.name.name, attname=column.name,
+            sequence=str(name), seqrelid=numbering.sequence_oid(name.schema, name.name),
+        )  # fmt: skip
 
     def _add_sequence(self, schema: str, name: str, sequence: Any) -> None:
         oid = numbering.sequence_oid(schema, name)

@@ -141,7 +141,15 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_partition_constraintdef": ("(o) AS NULL::VARCHAR",),
     "pg_get_partkeydef": ("(o) AS NULL::VARCHAR",),
     "pg_get_ruledef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
-    "pg_get_serial_sequence": ("(t, c) AS NULL::VARCHAR",),
+    "pg_get_serial_sequence": (
+        ("(t, c) AS (SELECT any_value(sequence) FROM pgc.serial_columns WHERE attname = c AND"
+        " CASE WHEN contains(t, '.') THEN nspname || '.' || relname = replace(t, '\"', '') ELSE"
+        " relname = replace(t, '\"', '') AND list_contains(getvariable('pgc_path'), nspname) END)"),
+    ),
+    # What a cast of such a name to regclass is.
+    "sequence_named": (
+        "(n) AS (SELECT any_value(seqrelid) FROM pgc.serial_columns WHERE sequence = n)",
+    ),
     "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
     "pg_get_triggerdef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
     "pg_get_userbyid": (
@@ -213,7 +221,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     # What a cast gives that names an object by its number.
     "as_regclass": (
-        "(o) AS coalesce((SELECT any_value(relname) FROM pgc.pg_class WHERE oid = o), o::VARCHAR)",
+        ("(o) AS coalesce((SELECT any_value(CASE WHEN list_contains(getvariable('pgc_path'),"
+        " n.nspname) THEN c.relname ELSE n.nspname || '.' || c.relname END) FROM pgc.pg_class c"
+        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = o), o::VARCHAR)"),
     ),
     "as_regtype": (
         "(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types WHERE oid = o), o::VARCHAR)",

@@ -41,6 +41,10 @@ _EXAMPLES: dict[int, Any] = {16: True, **dict.fromkeys((20, 21, 23, 26), 0), **_
 """Values by types; a NULL is no name, for one."""
 _EXTRA = {
     "shown_types": {"oid": "UINTEGER", "shown": "VARCHAR"},
+    "serial_columns": {
+        **dict.fromkeys(("nspname", "relname", "attname", "sequence"), "VARCHAR"),
+        "seqrelid": "UINTEGER",
+    },
     "index_definitions": {"oid": "UINTEGER", "place": "INTEGER", "definition": "VARCHAR"},
     "constraint_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
     "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},

@@ -42,6 +42,8 @@ _COLUMNS_ONLY_HERE = frozenset(
 _STANDARD = {name: f"standard_{name}" for name in ("columns", "schemata", "tables")}
 """Relations of ``information_schema`` that are here as well, for such questions."""
 _SPOKEN = {"current_version": "version", "current_schema": "current_schema"}
+_NAMING_CALL = "pg_get_serial_sequence"
+"""A function whose result is the name of an object, and may be cast to its number."""
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
 _TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
 _TEXT = 25
@@ -337,6 +339,9 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
     if isinstance(given, exp.Literal) and given.name.isdigit():
         return exp.Literal.number(given.name)
+    called = given.expression if isinstance(given, exp.Dot) else given
+    if isinstance(called, exp.Anonymous) and called.name.endswith(_NAMING_CALL):
+        return exp.Anonymous(this="pgc_sequence_named", expressions=[given])
     if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
         if not _is_shown(node):
             # DuckDB may ask for an error among rows of a join before it knows that there is none.
