@@ -83,6 +83,7 @@ def test_an_erasure_reaches_them(days: Client, server: Server, bucket: str, tmp_
     assert days("SELECT count(*), count(*) FILTER (who LIKE 'Qz7%') FROM days") == [(59, 0)]
 
 
+@pytest.mark.long
 def test_what_cannot_be_moved_stays_until_the_next_run(
     days: Client, server: Server, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +122,7 @@ def test_killed_after_the_copy_nothing_is_there_twice(
     assert days.sorted("SELECT * FROM days") == before
 
 
+@pytest.mark.long
 def test_rows_that_are_being_erased_are_not_moved(
     days: Client, server: Server, bucket: str
 ) -> None:

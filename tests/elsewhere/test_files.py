@@ -26,6 +26,7 @@ def table(run: Client) -> Client:
     return run
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("file", ["t.parquet", "deep/down/t.csv", "t.json", "t.csv.gz"])
 def test_copy_goes_there_and_comes_back(
     table: Client, server: Server, bucket: str, file: str

@@ -63,6 +63,7 @@ def test_a_replica_has_the_new_values_and_no_old_one(
     assert _holders(tmp_path / "target") == []
 
 
+@pytest.mark.long
 def test_a_replica_made_while_rows_are_hidden_gets_them_back_changed(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:

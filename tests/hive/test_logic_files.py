@@ -17,7 +17,7 @@ from tests.support.logic.runner import CONFIGURATIONS, run_records
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "logic"
 FILES = sorted(FOLDER.rglob("*.slt"))
-QUICK = {"held": frozenset({"read_grouping", "write_cte"}), "spark": frozenset({"write_cte"})}
+QUICK = {"held": frozenset({"read_grouping", "write_cte"}), "spark": frozenset({"write_delete"})}
 RUNS = [
     pytest.param(
         path,

@@ -65,6 +65,7 @@ def test_a_newer_warehouse_is_refused(before: Path) -> None:
     assert "upgrade palimpsest" in str(raised.value)
 
 
+@pytest.mark.first(1)
 def test_the_audit_log_only_grows(before: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every statement that names it reads it, or adds an entry."""
     said: list[str] = []

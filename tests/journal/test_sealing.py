@@ -138,6 +138,7 @@ def _flush(client: Client, done: threading.Event, errors: list[str]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("ways", [nullcontext, always_by_position])
 def test_seal_beside_writers_and_readers(
     connect: Callable[..., Client], ways: Callable[[], AbstractContextManager[None]]

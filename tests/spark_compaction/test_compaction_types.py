@@ -72,6 +72,7 @@ KEYS = {
 }
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("kind", _in_tiers(KEYS))
 def test_keys_survive(run: Client, kind: str) -> None:
     """Small files, so that ranges of such keys are compared, counted and cut."""

@@ -46,6 +46,7 @@ def _by(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ENGINES, "choose", lambda _settings, _size: engine)
 
 
+@pytest.mark.long
 @pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("kinds", "key"),

@@ -38,7 +38,7 @@ _PROGRAMS = frozenset(
 """Tests of programs that all stores share: ``make test`` runs them on the embedded store."""
 _OF_TOY = frozenset(
     {"test_connections", "test_damage", "test_tables"}
-    | {"test_backups", "test_compaction", "test_dry_runs", "test_erase_runs", "test_erasure"}
+    | {"test_backups", "test_dry_runs", "test_erase_runs", "test_erasure"}
     | {"test_purged_rows", "test_retention", "test_suppression"}
 )
 """What ``make test`` shows of the toy store, whose programs go the way of servers: one module for

@@ -180,6 +180,7 @@ RESTORE_STEPS = [
 ]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("step", RESTORE_STEPS)
 def test_a_restore_that_was_killed_happened_or_not(
     store: Store, table: Connection, step: str

@@ -91,6 +91,7 @@ def _call(url: str, *words: str, code: int = 0) -> Any:
     return json.loads(run.stdout)
 
 
+@pytest.mark.also_on("hive")
 def test_the_store_gives_the_form_of_the_reference(con: Connection) -> None:
     con.execute("CREATE TABLE texts (id INTEGER PRIMARY KEY, v VARCHAR)")
     for number, text in enumerate(TEXTS):

@@ -92,6 +92,7 @@ def test_who_asks_twice_gets_a_duplicate(url: str) -> None:
     assert _submit(url, "erasure", ADA)["state"] == "QUEUED"
 
 
+@pytest.mark.long
 def test_two_hands_and_two_gates(store: Store, url: str) -> None:
     _json(url, "policy", "--set", "four_eyes=erasure", "--set", "identity_checks=erasure")
     name = _submit(url, "erasure", ADA, "--user", "ann")["id"]
@@ -260,6 +261,7 @@ def test_the_desk_in_sql(store: Store, url: str) -> None:
     assert _ids(store) == [1, 3]
 
 
+@pytest.mark.long
 def test_evidence_is_whole_and_tells_what_was_altered(
     store: Store, url: str, tmp_path: Path
 ) -> None:
