@@ -249,3 +249,4 @@ def test_identities_are_reflected_and_autogenerate_finds_no_change(server: Serve
         assert compare_metadata(ours, metadata) == []
     with engine.begin() as con:
         metadata.drop_all(con)
+    engine.dispose()
