@@ -22,6 +22,13 @@ _REALS = frozenset({"FLOAT", "REAL"})
 _LIKE_UUID = re.compile(r"\s*\{?[0-9a-f-]{32,50}\}?\s*", re.I)
 _PLAIN_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 _UUID = re.compile(r"(?:[0-9a-f]{4}-?){7}[0-9a-f]{4}", re.I)
+_LIKE_ISO_INTERVAL = re.compile(r"\s*P(?=[\dT-])[\d.YMWDTHS-]+\s*", re.I)
+_TRUTHS = (
+    *((True, word) for word in ("true", "yes", "on", "1")),
+    *((False, word) for word in ("false", "no", "off", "0")),
+)
+_PLAIN_TRUTHS = frozenset({"true", "false", "t", "f", "1", "0"})
+"""Those that every store reads."""
 _LIKE_FLOAT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d{2,}\s*", re.I)
 
 
@@ -31,7 +38,20 @@ def reads_otherwise(text: str) -> bool:
         may_be_moment(text)
         or (_LIKE_UUID.fullmatch(text) is not None and not _PLAIN_UUID.fullmatch(text))
         or _LIKE_FLOAT.fullmatch(text) is not None
+        or _LIKE_ISO_INTERVAL.fullmatch(text) is not None
+        or (truth_of(text) is not None and text not in _PLAIN_TRUTHS)
     )
+
+
+def truth_of(text: str) -> bool | None:
+    """What a text means as a BOOLEAN: any beginning of a word that tells; None for others.
+
+    >>> truth_of(" ye "), truth_of("of"), truth_of("o")
+    (True, False, None)
+    """
+    word = text.strip().lower()
+    found = {truth for truth, known in _TRUTHS if word and known.startswith(word)}
+    return found.pop() if len(found) == 1 else None
 
 
 def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
@@ -57,6 +77,9 @@ def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
         text = iso_time(value.name, has_zone=kind != "TIME")
     elif kind == "INTERVAL":
         text = plain_interval(value.name)
+    elif kind == "BOOLEAN":
+        truth = truth_of(value.name)
+        text = None if truth is None else str(truth).lower()
     elif kind == "UUID" and _LIKE_UUID.fullmatch(value.name):
         text = _plain_uuid(value.name)
     elif kind in {"DOUBLE", *_REALS} and _LIKE_FLOAT.fullmatch(value.name):

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.typed_constants import truth_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_rows import is_assignment
 from rewriter.reading.postgres_type_names import type_name
@@ -39,7 +40,6 @@ _NUMBER_TEXT = re.compile(
     r"\s*[+-]?((\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(e[+-]?\d+)?|0[xob][\da-f_]+|nan|inf|infinity)\s*",
     re.I,
 )
-_TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 _UUID_TEXT = re.compile(r"\{?([\da-f]{4}-?){7}[\da-f]{4}\}?", re.I)
 _WORDS_OF_DAYS = frozenset(
     "now today tomorrow yesterday epoch infinity -infinity +infinity allballs".split()
@@ -203,7 +203,7 @@ def _is_value(text: str, kind: str) -> bool:
     if kind in _NUMBERS:
         return _NUMBER_TEXT.fullmatch(text) is not None
     if kind == "BOOLEAN":
-        return bool(word) and any(truth.startswith(word) for truth in _TRUTHS) and word != "o"
+        return truth_of(text) is not None
     if kind == "UUID":
         return _UUID_TEXT.fullmatch(text) is not None
     if kind in _DAYS | _TIMES:

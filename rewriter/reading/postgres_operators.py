@@ -19,7 +19,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import array_of_text
 from journal.sql.builders import call, fill
 from journal.sql.moment_text import AS_POSTGRES
-from journal.sql.typed_constants import typed_constant
+from journal.sql.typed_constants import truth_of, typed_constant
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_texts import has_own_text, joined_text, text_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
@@ -28,10 +28,6 @@ JOINING = (exp.Concat, exp.ConcatWs)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _COMPARED = (*_COMPARISONS, exp.Between, exp.In)
 KINDS = (exp.DPipe, exp.Cast, exp.Round, exp.Literal, *JOINING, *_COMPARISONS)
-_TRUTHS = (
-    *((True, word) for word in ("true", "yes", "on", "1")),
-    *((False, word) for word in ("false", "no", "off", "0")),
-)
 _TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
 _NO_TEXTS = frozenset(
     "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT DECIMAL FLOAT REAL DOUBLE BOOLEAN DATE TIME"
@@ -120,12 +116,9 @@ def _length(cast: exp.Cast) -> int | None:
 
 
 def _truth(cast: exp.Cast) -> bool | None:
-    """What a text means that is cast to BOOLEAN: any beginning of a word that tells."""
-    if not cast.to.is_type(exp.DType.BOOLEAN) or not cast.this.is_string:
-        return None
-    word = cast.this.name.strip().lower()
-    found = {truth for truth, text in _TRUTHS if word and text.startswith(word)}
-    return found.pop() if len(found) == 1 else None
+    """What a text means that is cast to BOOLEAN."""
+    is_truth = cast.to.is_type(exp.DType.BOOLEAN) and cast.this.is_string
+    return truth_of(cast.this.name) if is_truth else None
 
 
 def _cut(cast: exp.Cast) -> None:

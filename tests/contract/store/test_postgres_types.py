@@ -126,3 +126,25 @@ def test_keys_are_compared_by_the_digits_that_they_have(store: Store) -> None:
             con.execute("INSERT INTO t VALUES (%s, 2)", (text,))
     con.execute("INSERT INTO t VALUES ('2024-01-01 00:00:00.38', 3) ON CONFLICT (p) DO NOTHING")
     assert con.execute("SELECT count(*) FROM t").fetchone() == (1,)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="its intervals are texts", hive="it has no intervals")
+def test_constants_of_truth_and_spans_are_read_as_postgresql_reads_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE told (k INTEGER PRIMARY KEY, b BOOLEAN DEFAULT 'off', i INTERVAL)")
+    con.execute("INSERT INTO told VALUES (1, 'on', 'P1DT2H'), (2, 'ye', 'P2W'), (3, 'n', NULL)")
+    con.execute("INSERT INTO told (k) VALUES (4)")
+    con.execute("UPDATE told SET b = 'of' WHERE b = 'on' OR i = 'P14D'")
+    found = con.execute("SELECT k, b, i FROM told ORDER BY k").fetchall()
+    assert found == [
+        (1, False, timedelta(days=1, hours=2)),
+        (2, False, timedelta(days=14)),
+        (3, False, None),
+        (4, False, None),
+    ]
+    assert con.execute("SELECT k FROM told WHERE b IN ('on', 'yes')").fetchall() == []
+    for text in ("o", "onn", ""):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(f"INSERT INTO told VALUES (9, '{text}')")
+        assert raised.value.sqlstate == "22P02", text
