@@ -190,7 +190,7 @@ def _check_constant(constant: exp.Expr, beside: str | None) -> None:
     raise PalimpsestError(
         Code.MOMENT_TEXT if is_moment else Code.CONVERSION,
         f'invalid input syntax for type {type_name(beside)}: "{constant.name}"',
-        advice="compare it with a value of that type",
+        advice="write a value of that type, or cast the other side",
         position=position_of(constant),
     )
 
