@@ -87,7 +87,7 @@ class ClientSession(Protocol):
         """Inside the block rows are fetched; ``cancel`` finds it."""
 
     def begin(self, *, read_only: bool | None = None) -> None:
-        """Start an explicit transaction; None: it writes where the session does."""
+        """Start an explicit transaction; None: the session's settings say if it may write."""
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""

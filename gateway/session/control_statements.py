@@ -32,7 +32,7 @@ class ControlledSession(ConstraintSession, SavepointSession, CallingSession, Pro
     local_settings: LocalSettings
 
     def begin(self, *, read_only: bool | None = None) -> None:
-        """Start an explicit transaction; None: it writes where the session does."""
+        """Start an explicit transaction; None: the session's settings say if it may write."""
 
     def commit(self) -> None:
         """End the transaction."""

@@ -84,5 +84,8 @@ def supply_system_rows(
     )
     if plan.system & LINEAGE_RELATIONS.keys():
         supplied.lineage.record()
-    for name in sorted(plan.system):
-        statement.session.show_arrow(name, system_rows(name, seen))
+    # All rows first: to list the columns of a view its query is described, over empty relations of
+    # these names.
+    made = {name: system_rows(name, seen) for name in sorted(plan.system)}
+    for name, rows in made.items():
+        statement.session.show_arrow(name, rows)

@@ -369,7 +369,7 @@ class Session:
             self.transaction.fail()
 
     def begin(self, *, read_only: bool | None = None) -> None:
-        """Start an explicit transaction; None: it writes where the session does."""
+        """Start an explicit transaction; None: the session's settings say if it may write."""
         if self.transaction is not None and (self.transaction.explicit or self.transaction.writes):
             self._mark_failed()
             raise in_progress()

@@ -25,7 +25,6 @@ import psycopg
 import pytest
 
 from tests.support import postgres_versions
-from tests.support.folders import remove_folder
 from tests.support.tied import end_with
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
@@ -244,7 +243,7 @@ class Cluster:
     def remove(self) -> None:
         """Stop it and remove everything."""
         self.stop(how="immediate")
-        remove_folder(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def conninfo(self, database: str) -> str:
         """The client library's URL of a database."""

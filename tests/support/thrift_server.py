@@ -27,7 +27,6 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from tests.support.folders import remove_folder
 from tests.support.postgres import free_port
 from tests.support.spark import why_no_spark
 from tests.support.tied import end_with, run_of_tests
@@ -183,7 +182,7 @@ class ThriftServer:
     def remove(self) -> None:
         """Stop it and remove everything."""
         self.stop()
-        remove_folder(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, prefix: str, catalog: Path | str, **options: str) -> str:
         """The gateway's URL of a store of its own on this server."""

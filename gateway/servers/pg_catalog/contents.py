@@ -17,6 +17,7 @@ from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.types import field_of, text_field
 from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.identity import Identity
+from journal.model.number_source import TYPES
 from journal.model.result_column import ResultColumn
 from journal.model.schema import (
     SPELLED_SERIAL,
@@ -36,12 +37,6 @@ ViewColumns = Callable[[View], Sequence[ResultColumn]]
 _ALIVE = {"relpersistence": "p", "relowner": numbering.OWNER, "relreplident": "d"}
 _SPELLED = {"varchar": 1043, "varchar[]": 1015, "json": 114, "json[]": 199}
 """The numbers of types that are kept as text and jsonb."""
-_WIDEST = {
-    "SMALLINT": 2**15 - 1,
-    "INT": 2**31 - 1,
-    "INTEGER": 2**31 - 1,
-    "BIGINT": 2**63 - 1,
-}
 _ACTION_CODES = {
     ReferenceAction.NO_ACTION: "a", ReferenceAction.RESTRICT: "r", ReferenceAction.CASCADE: "c",
     ReferenceAction.SET_NULL: "n", ReferenceAction.SET_DEFAULT: "d",
@@ -321,12 +316,12 @@ class CatalogContents:
 
         SQLAlchemy takes each column that has such a sequence for an identity, and SERIAL is none.
         """
-        name, kind = identity_sequence(table, column), column.type.upper()
-        widest = _WIDEST.get(kind, _WIDEST["BIGINT"])
+        name = identity_sequence(table, column)
+        kind = column.type if column.type in TYPES else "BIGINT"
         rises = identity.increment > 0
         shown = DeclaredSequence(
-            *(0, name, kind if kind in _WIDEST else "BIGINT", identity.start, identity.increment),
-            *((1, widest) if rises else (-widest - 1, -1)), identity.first,
+            *(0, name, kind, identity.start, identity.increment),
+            *((1, TYPES[kind]) if rises else (-TYPES[kind] - 1, -1)), identity.first,
         )  # fmt: skip
         self._add_sequence(name.schema, name.name, shown)
         of_relations = numbering.CATALOGS["pg_class"]

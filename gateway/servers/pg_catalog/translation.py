@@ -340,8 +340,9 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     if isinstance(given, exp.Literal) and given.name.isdigit():
         return exp.Literal.number(given.name)
     called = given.expression if isinstance(given, exp.Dot) else given
-    if isinstance(called, exp.Anonymous) and called.name.endswith(_NAMING_CALL):
-        return exp.Anonymous(this="pgc_sequence_named", expressions=[given])
+    if name == "regclass" and isinstance(called, exp.Anonymous):
+        if called.name.endswith(_NAMING_CALL):
+            return exp.Anonymous(this="pgc_sequence_named", expressions=[given])
     if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
         if not _is_shown(node):
             # DuckDB may ask for an error among rows of a join before it knows that there is none.

@@ -42,7 +42,7 @@ def test_functions_of_duckdb_list_the_warehouse(store: Store) -> None:
 @pytest.mark.drifts(toy="SQLite tells no types of a query's columns")
 def test_views_and_tables_are_made_of_what_the_gateway_lists(store: Store) -> None:
     con = store.connect()
-    con.execute("CREATE TABLE kept (a INTEGER PRIMARY KEY)")
+    con.execute("CREATE TABLE kept (a INTEGER PRIMARY KEY CHECK (a > 0))")
     shown = "information_schema.tables WHERE table_schema <> 'system'"
     names = f"SELECT table_name AS name FROM {shown}"
     con.execute(f"CREATE VIEW listed AS {names}")
@@ -55,6 +55,10 @@ def test_views_and_tables_are_made_of_what_the_gateway_lists(store: Store) -> No
     assert sorted(rows(con, "SELECT name FROM listed")) == made
     of_listed = "SELECT column_name FROM columns_of WHERE table_name = 'listed'"
     assert rows(con, of_listed) == [("name",)]
+    con.execute("CREATE VIEW checked AS SELECT * FROM information_schema.check_constraints")
+    both = "information_schema.check_constraints, information_schema.columns AS c"
+    of_clauses = f"SELECT DISTINCT c.table_name FROM {both} WHERE c.column_name = 'check_clause'"
+    assert rows(con, of_clauses) == [("checked",)]
     assert rows(con, "SELECT count(*) > 0 FROM moments WHERE version > 0") == [(True,)]
     con.execute("INSERT INTO noted SELECT name FROM listed WHERE name = 'noted'")
     con.commit()
