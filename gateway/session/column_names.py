@@ -73,7 +73,7 @@ def client_names(
     if len(written) == len(found) == len(nodes):
         return [
             column
-            if isinstance(node, exp.Alias | exp.Column) or expands(node)
+            if isinstance(node.unnest(), exp.Alias | exp.Column) or expands(node)
             else replace(column, name=name)
             for node, column, name in zip(nodes, found, written, strict=True)
         ]

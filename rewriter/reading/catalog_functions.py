@@ -13,6 +13,10 @@ from rewriter.name_resolution import find_relation, position_of
 
 _MASTER = "info_sqlite_master"
 _NAMES = {**CATALOG_FUNCTIONS, "sqlite_master": _MASTER, "sqlite_schema": _MASTER}
+_WITHOUT_INTERNAL = frozenset(
+    f"info_duckdb_{what}" for what in ("columns", "databases", "schemas", "tables", "views")
+)
+"""Relations whose views, named without parentheses, leave out what DuckDB itself made."""
 _TABLE_INFO_COLUMNS = ("cid", "name", "type", "notnull", "dflt_value", "pk")
 
 Supplied = tuple[str, exp.Query]
@@ -33,7 +37,12 @@ def catalog_function(name: str, call: exp.Expr, context: RewriteContext) -> Supp
 def catalog_name(node: exp.Table) -> Supplied | None:
     """What a bare name lists that is no table's, such as ``duckdb_tables``; None for others."""
     relation = None if node.db else _NAMES.get(fold(node.name))
-    return None if relation is None else (relation, exp.select("*").from_(relation))
+    if relation is None:
+        return None
+    query = exp.select("*").from_(relation)
+    if relation in _WITHOUT_INTERNAL:
+        query = query.where(exp.Not(this=column("internal")))
+    return relation, query
 
 
 def _table_info(call: exp.Expr, context: RewriteContext) -> Supplied:

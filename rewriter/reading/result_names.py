@@ -62,8 +62,9 @@ _CAST_TYPES = frozenset("BIGINT INTEGER INT SMALLINT TINYINT DATE DOUBLE VARCHAR
 
 def result_name(node: exp.Expr) -> str | None:
     """The name of an unaliased result column, or None when it is not known."""
-    if isinstance(node, exp.Column):
-        return node.name
+    column = node.unnest()
+    if isinstance(column, exp.Column):
+        return column.name
     return result_spelling(node) if all(map(_is_known, node.walk())) else None
 
 

@@ -19,6 +19,7 @@ WITH q AS (SELECT x::text FROM t) SELECT count(*), date_trunc('day', max(d)) FRO
 SELECT position('a' IN s), [x::int8, 2], {'a': x::int8} FROM t
 SELECT * LIKE 's' FROM t
 SELECT t.* NOT LIKE 's', x + 1 FROM t
+SELECT (t.x), ((t.d)), dayofyear(t.d) FROM t ORDER BY x
 SELECT COLUMNS('[ds]'), count(*) FROM t GROUP BY ALL
 """.strip().splitlines()
 

@@ -41,6 +41,7 @@ _ASKED = (
         "SELECT schema_name, internal FROM duckdb_schemas()"
         " WHERE schema_name IN ('main', 's') AND database_name = current_database()"
     ),
+    "SELECT schema_name, internal FROM duckdb_schemas",
     (
         "SELECT table_name, constraint_type, constraint_column_indexes, constraint_column_names,"
         " referenced_table, referenced_column_names FROM duckdb_constraints"
