@@ -1,4 +1,4 @@
-"""Refuses to drop what views read, as PostgreSQL does.
+"""Finds what views read, and refuses to drop it, as PostgreSQL does.
 
 Pure.
 """
@@ -52,13 +52,15 @@ def dependent_views(
 
 def sources(relation: Relation, catalog: CatalogSnapshot) -> set[tuple[str, str]]:
     """The keys of what a view reads by name; nothing for a table."""
+    text = view_text(relation)
+    return set() if text is None else set(_named(text, relation.name.schema, catalog))
+
+
+def view_text(relation: Relation) -> str | None:
+    """The query of a view or a materialized view; None for a table."""
     if isinstance(relation, View):
-        text = relation.query
-    elif relation.materialized is not None:
-        text = relation.materialized.query
-    else:
-        return set()
-    return set(_named(text, relation.name.schema, catalog))
+        return relation.query
+    return None if relation.materialized is None else relation.materialized.query
 
 
 def _named(text: str, schema: str, catalog: CatalogSnapshot) -> Iterator[tuple[str, str]]:

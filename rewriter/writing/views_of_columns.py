@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, DropRelation, Step
-from journal.model.schema import Relation, Table, View, fold
-from journal.sql import dialects
-from rewriter.access.used_columns import holder_of, used_columns
+from journal.model.schema import Table, fold
+from rewriter.access.view_columns import columns_read
 from rewriter.context import RewriteContext
 from rewriter.definitions.dependent_views import dependent_views, sources
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import is_cte, position_of
+from rewriter.name_resolution import position_of
 
 
 def drop_views_of_columns(
@@ -32,7 +29,7 @@ def drop_views_of_columns(
     reading = [
         relation
         for relation in context.catalog.relations.values()
-        if old.name.key in sources(relation, context.catalog) and _reads_any(relation, old, gone)
+        if old.name.key in sources(relation, context.catalog) and columns_read(relation, old) & gone
     ]
     if not reading:
         return []
@@ -46,21 +43,3 @@ def drop_views_of_columns(
     names = [view.name for view in reading]
     over = dependent_views(context, names, ast, cascade=True)
     return [Change(DropRelation(view.name)) for view in (*reading, *over)]
-
-
-def _reads_any(relation: Relation, table: Table, columns: Collection[str]) -> bool:
-    """True if a view reads one of the columns of a table, or perhaps all of them."""
-    if isinstance(relation, View):
-        text = relation.query
-    elif relation.materialized is not None:
-        text = relation.materialized.query
-    else:
-        return False
-    names = frozenset(fold(column.name) for column in table.columns)
-    for node in dialects.stored(text).find_all(exp.Table):
-        if fold(node.name) != fold(table.name.name) or is_cte(node):
-            continue
-        used = used_columns(holder_of(node), node.alias_or_name, names, lambda _: None)
-        if used is None or used & set(columns):
-            return True
-    return False

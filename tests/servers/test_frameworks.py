@@ -29,6 +29,13 @@ DBT = {
     "models/totals.sql": (
         "{{ config(materialized='view') }} select count(*) as n from {{ ref('clean') }}"
     ),
+    "models/over.sql": (
+        "{{ config(materialized='view') }} select c.id, t.n from {{ ref('clean') }} c"
+        " cross join {{ ref('totals') }} t"
+    ),
+    "models/mat.sql": (
+        "{{ config(materialized='materialized_view') }} select id, name from {{ ref('clean') }}"
+    ),
     "models/added.sql": (
         "{{ config(materialized='incremental', unique_key='id') }} select * from {{ ref('clean') }}"
         " {% if is_incremental() %} where id >= 2 {% endif %}"
@@ -123,9 +130,9 @@ def test_dbt_seeds_runs_snapshots_and_tests(server: Server, tmp_path: Path) -> N
     output = f"{{{output}, dbname: palimpsest, schema: dbt, threads: 1}}"
     profile = f"shop:\n  target: dev\n  outputs: {{dev: {output}}}\n"
     (tmp_path / "profiles.yml").write_text(profile)
-    for step in ("seed", "run", "run", "snapshot", "snapshot", "test"):
+    for step in ("seed", "run", "run", "snapshot", "snapshot", "test", "docs generate"):
         done = subprocess.run(
-            ["dbt", "-q", step, "--profiles-dir", "."],
+            ["dbt", "-q", *step.split(), "--profiles-dir", "."],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -14,6 +14,7 @@ from gateway.servers.pg_catalog.definitions import (
 )
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.user_types import UserDefinitions
+from gateway.servers.pg_catalog.view_rules import add_view_rules
 from gateway.servers.pgwire.types import field_of, text_field
 from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.identity import Identity
@@ -76,6 +77,7 @@ class CatalogContents:
             else:
                 self._add_view(relation)
         self._put_referenced_indexes()
+        add_view_rules(self.rows, catalog)
         for sequence in catalog.sequences.values():
             self._add_sequence(sequence.name.schema, sequence.name.name, sequence)
 

@@ -44,6 +44,24 @@ SELECT n.nspname, c.relname, p.polname,
 FROM pgc.pg_policy AS p
 JOIN pgc.pg_class AS c ON c.oid = p.polrelid
 JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace;
+INSERT INTO pgc.pg_depend
+SELECT 1259, oid, 0, 2615, relnamespace, 0, 'n' FROM pgc.pg_class WHERE relkind <> 'i'
+UNION ALL
+SELECT 2604, oid, 0, 1259, adrelid, adnum, 'a' FROM pgc.pg_attrdef
+UNION ALL
+SELECT 2606, oid, 0, 1259, conrelid, unnest(conkey), 'a' FROM pgc.pg_constraint
+UNION ALL
+SELECT 2606, oid, 0, 1259, confrelid, unnest(confkey), 'n' FROM pgc.pg_constraint
+WHERE contype = 'f'
+UNION ALL
+SELECT 2606, oid, 0, 1259, conindid, 0, 'n' FROM pgc.pg_constraint
+WHERE contype = 'f' AND conindid <> 0
+UNION ALL
+SELECT 1259, conindid, 0, 2606, oid, 0, 'i' FROM pgc.pg_constraint WHERE contype IN ('p', 'u')
+UNION ALL
+SELECT 1259, indexrelid, 0, 1259, indrelid, place, 'a'
+FROM (SELECT indexrelid, indrelid, unnest(indkey) AS place FROM pgc.pg_index) AS k
+WHERE indexrelid NOT IN (SELECT conindid FROM pgc.pg_constraint WHERE contype IN ('p', 'u'));
 CREATE VIEW pgc.standard_schemata AS
 SELECT getvariable('pgc_database') AS catalog_name, nspname AS schema_name FROM pgc.pg_namespace;
 CREATE VIEW pgc.standard_tables AS

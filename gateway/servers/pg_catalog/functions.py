@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from gateway.servers.pg_catalog.numbering import CATALOGS
 
-_CATALOGS = " ".join(f"WHEN '{name}' THEN {oid}" for name, oid in CATALOGS.items())
+_NUMBERS = ", ".join(f"'{name}': {oid}" for name, oid in CATALOGS.items())
+_NAMES = ", ".join(f"{oid}: '{name}'" for name, oid in CATALOGS.items())
 MACROS: dict[str, tuple[str, ...]] = {
     # A macro comes behind those that it calls.
     # The catalog's own tables are not in pg_class.
     "own_table": (
-        f"(n) AS CASE replace(replace(n, '\"', ''), 'pg_catalog.', '') {_CATALOGS} END::UINTEGER",
+        (f"(n) AS map_extract_value(MAP {{{_NUMBERS}}}, replace(replace(n, '\"', ''),"
+        " 'pg_catalog.', ''))::UINTEGER"),
     ),
+    "own_name": (f"(o) AS map_extract_value(MAP {{{_NAMES}}}, o::BIGINT)",),
     "to_regclass": (
         ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(c.oid) FROM pgc.pg_class c"
         " JOIN pgc.pg_namespace s ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
@@ -223,7 +226,8 @@ MACROS: dict[str, tuple[str, ...]] = {
     "as_regclass": (
         ("(o) AS coalesce((SELECT any_value(CASE WHEN list_contains(getvariable('pgc_path'),"
         " n.nspname) THEN c.relname ELSE n.nspname || '.' || c.relname END) FROM pgc.pg_class c"
-        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = o), o::VARCHAR)"),
+        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = o),"
+        " pgc_own_name(o), o::VARCHAR)"),
     ),
     "as_regtype": (
         "(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types WHERE oid = o), o::VARCHAR)",

@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
+from gateway.servers.pg_catalog.numbering import CATALOGS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.session_calls import session_calls
@@ -169,7 +170,7 @@ def _changed(node: exp.Expr) -> exp.Expr:
         ):
             return _table_function(node)
         case exp.Column() if node.name.lower() == "tableoid":
-            return exp.Literal.number(0)
+            return _own_number(node)
         case exp.Column() if node.db.lower() == "pg_catalog":
             node.set("db", exp.to_identifier("pgc"))
         case exp.Dot() if _is_call_of(node):
@@ -202,6 +203,22 @@ def _changed(node: exp.Expr) -> exp.Expr:
             arguments = list(node.iter_expressions())
             return exp.Anonymous(this=f"pgc_{node.sql_name().lower()}", expressions=arguments)
     return node
+
+
+def _own_number(node: exp.Column) -> exp.Expr:
+    """``tableoid``: the number of the relation of the catalog in which a row is."""
+    asked = node.find_ancestor(exp.Select)
+    sources = [] if asked is None else [asked.args.get("from_"), *asked.args.get("joins", ())]
+    found = next(
+        (
+            source.this
+            for source in sources
+            if source is not None and node.table in ("", source.this.alias_or_name)
+        ),
+        None,
+    )
+    number = exp.Literal.number(0 if found is None else CATALOGS.get(found.name.lower(), 0))
+    return exp.alias_(number, "tableoid") if isinstance(node.parent, exp.Select) else number
 
 
 def _is_function_column(node: exp.Expr) -> bool:
@@ -338,7 +355,10 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     given: exp.Expr = node.this
     is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
     if isinstance(given, exp.Literal) and given.name.isdigit():
-        return exp.Literal.number(given.name)
+        number = exp.Literal.number(given.name)
+        if not _is_shown(node) or f"as_{name}" not in MACROS:
+            return number
+        return exp.Anonymous(this=f"pgc_as_{name}", expressions=[number])
     called = given.expression if isinstance(given, exp.Dot) else given
     if name == "regclass" and isinstance(called, exp.Anonymous):
         if called.name.endswith(_NAMING_CALL):
@@ -349,8 +369,8 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
             return exp.Anonymous(this="pgc_to_regclass", expressions=[given])
         # A parameter has no value yet when the statement is described.
         kind = "pgc_regclass" if is_name else "pgc_to_regclass"
-        number = exp.Anonymous(this=kind, expressions=[given])
-        return exp.Anonymous(this="pgc_as_regclass", expressions=[number])
+        found = exp.Anonymous(this=kind, expressions=[given])
+        return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
     if name == "regtype" and is_name:
         return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
     if _is_number_of(_other_side(node), name):
