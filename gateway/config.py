@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from gateway.session.taken_settings import taken_settings
+from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import DEFAULT_SCHEMA
@@ -202,6 +203,12 @@ class Settings:
         key = _ALIASES.get(key, key)
         return next(value for found, value, _ in self.rows() if found == key)
 
+    def _when_unset(self, name: str) -> str | None:
+        """What is shown of a setting without a value: in PostgreSQL's dialect always a text."""
+        if self.dialect not in {"postgres", "postgresql"}:
+            return None
+        return process_zone() if name == "timezone" else ""
+
     def rows(self) -> list[tuple[str, str | None, str]]:
         """Name, value and meaning of each setting."""
         found = []
@@ -209,7 +216,7 @@ class Settings:
             if entry.name in _DUCKDB_ONLY and self.dialect != "duckdb":
                 continue
             value = getattr(self, entry.name)
-            shown = None if value is None else str(value)
+            shown = self._when_unset(entry.name) if value is None else str(value)
             found.append((entry.name, shown, str(entry.metadata["about"])))
         given = dict(self.taken)
         for name, taken in sorted(taken_settings(self.dialect).items()):

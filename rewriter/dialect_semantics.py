@@ -47,6 +47,8 @@ class DialectSemantics:
     ``parts_in_turn``: data-modifying CTEs run one after another, and what comes behind one sees
     what it did; elsewhere all parts of a statement see the rows from before it.
     ``schemas_are_there``: SET schema and SET search_path take schemas that exist alone.
+    ``settings_are_undone``: a ROLLBACK undoes what SET did in the transaction, and a failed one
+    takes no SET.
     """
 
     short_rows: bool = False
@@ -65,6 +67,7 @@ class DialectSemantics:
     returns_sources: bool = False
     parts_in_turn: bool = False
     schemas_are_there: bool = False
+    settings_are_undone: bool = False
 
 
 _STRICT = DialectSemantics()
@@ -80,6 +83,7 @@ _POSTGRES = DialectSemantics(
     types_by_assignment=True,
     keeps_lengths=True,
     returns_sources=True,
+    settings_are_undone=True,
 )
 _SEMANTICS = {
     "duckdb": DialectSemantics(upserts_first=True, parts_in_turn=True, schemas_are_there=True),

@@ -10,7 +10,11 @@ from gateway.session.constraint_checks import ConstraintSession, set_constraints
 from gateway.session.outcome import StatementOutcome
 from gateway.session.savepoints import SavepointSession, run_savepoint, transaction_of
 from gateway.session.session_calls import CallingSession, run_discard, run_lock
-from gateway.session.setting_statements import LocalSettings, show_setting
+from gateway.session.setting_statements import (
+    TransactionSettings,
+    show_setting,
+    take_read_only,
+)
 from rewriter.statement import (
     Begin,
     Commit,
@@ -29,7 +33,7 @@ from rewriter.syntax.parsing import Parsed
 class ControlledSession(ConstraintSession, SavepointSession, CallingSession, Protocol):
     """What of a session such statements change."""
 
-    local_settings: LocalSettings
+    transaction_settings: TransactionSettings
 
     def begin(self, *, read_only: bool | None = None) -> None:
         """Start an explicit transaction; None: the session's settings say if it may write."""
@@ -67,11 +71,13 @@ def run_control(session: ControlledSession, parsed: Parsed) -> StatementOutcome 
                 session.rollback()
             return StatementOutcome("ROLLBACK")
         case Rollback(str()) | Savepoint() | Release():
-            return run_savepoint(session, parsed.statement)
+            outcome = run_savepoint(session, parsed.statement)
+            session.transaction_settings.follow(session, parsed.statement)
+            return outcome
         case SetSetting():
-            outcome = session.local_settings.change(session, parsed.statement)
-            if session.transaction is not None and session.settings.is_read_only:
-                session.transaction.read_only = True
+            outcome = session.transaction_settings.change(session, parsed.statement)
+            if session.transaction is not None:
+                take_read_only(session.transaction, session.settings, parsed.statement.name)
             return outcome
         case SetConstraints():
             return set_constraints(session, parsed.statement)

@@ -41,7 +41,7 @@ from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy, run_until_first
 from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
-from gateway.session.setting_statements import LocalSettings
+from gateway.session.setting_statements import TransactionSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -94,7 +94,7 @@ class Session:
         """Who has logged in for the user, where that is another."""
         self.retries = retries
         self.settings = self.settings_at_start = replace(settings, dialect=dialect)
-        self.local_settings = LocalSettings()
+        self.transaction_settings = TransactionSettings()
         self.autocommit = autocommit
         self.transaction: Transaction | None = None
         self.temporary = Temporary(journal)
@@ -395,7 +395,7 @@ class Session:
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""
-        with self.cancellation.running():
+        with self.cancellation.running(), self.transaction_settings.ending(self):
             self._end()
 
     def _end(self) -> None:
@@ -423,6 +423,7 @@ class Session:
     def rollback(self) -> None:
         """Undo the transaction."""
         transaction = self._leave_transaction()
+        self.transaction_settings.end(self, committed=False)
         if transaction is not None:
             self._undo(transaction)
 
@@ -430,7 +431,6 @@ class Session:
         """The transaction, which is about to end."""
         transaction, self.transaction = self.transaction, None
         self.executor.advisory_locks.end(self, of_transaction=True)
-        self.settings = self.local_settings.end(self.settings)
         return transaction
 
     def _undo(self, transaction: Transaction) -> None:

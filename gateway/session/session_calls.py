@@ -18,7 +18,7 @@ from gateway.session.cancellation import Cancellation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.roles import setting_text
 from gateway.session.savepoints import in_progress, transaction_of
-from gateway.session.setting_statements import LocalSettings, SettingSession
+from gateway.session.setting_statements import SettingSession, TransactionSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.transactions.temporary import Temporary
@@ -42,7 +42,7 @@ _BIGINT = range(-(1 << 63), 1 << 63)
 class CallingSession(SettingSession, Protocol):
     """What of a session such statements change."""
 
-    local_settings: LocalSettings
+    transaction_settings: TransactionSettings
     temporary: Temporary
     cancellation: Cancellation
 
@@ -107,7 +107,7 @@ def _set_config(session: CallingSession, values: list[Any]) -> str | None:
         raise _misfit("set_config takes a name, a value and whether it is for the transaction")
     name, value, is_local = str(values[0]), values[1], _is_true(values[2])
     given = None if value is None else exp.Literal.string(str(value))
-    session.local_settings.change(session, SetSetting(name, given, is_local))
+    session.transaction_settings.change(session, SetSetting(name, given, is_local))
     if is_local and session.transaction is None:
         # It lasts for this statement alone.
         return None if value is None else str(value)

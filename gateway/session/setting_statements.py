@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any, Protocol
 
@@ -15,15 +16,17 @@ from gateway.session.outcome import StatementOutcome
 from gateway.session.roles import setting_text, with_role
 from gateway.session.set_values import after_set
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import CatalogSnapshot
+from journal.model.lazy_dataclass import dataclass
+from journal.model.schema import CatalogSnapshot, fold
 from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
-from rewriter.dialect_semantics import VARIABLE
-from rewriter.statement import SetSetting, SqlStatement
+from rewriter.dialect_semantics import VARIABLE, semantics_of
+from rewriter.statement import Release, Rollback, Savepoint, SetSetting, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 _ALL = "all"
+_OF_TRANSACTION = "transaction_read_only"
 
 
 class SettingSession(Protocol):
@@ -47,38 +50,99 @@ class SettingSession(Protocol):
         """Begin a transaction where the next statement would begin one."""
 
 
-class LocalSettings:
-    """Changes a session's settings, and undoes those of SET LOCAL when its transaction ends."""
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """A savepoint: the settings there, and those that would hold behind a COMMIT."""
+
+    name: str
+    settings: Settings
+    kept: Settings | None
+
+
+class TransactionSettings:
+    """Changes a session's settings, and undoes what ends with a transaction.
+
+    SET LOCAL ends with it. In dialects that say so every SET is undone by ROLLBACK, and by ROLLBACK
+    TO a savepoint before it.
+    """
 
     def __init__(self) -> None:
-        self._before: Settings | None = None
+        self._begun: Settings | None = None
+        """What held before the first change in the transaction."""
+        self._kept: Settings | None = None
+        """What holds behind a COMMIT, where something was set for the transaction alone."""
+        self._marks: list[_Mark] = []
 
     def change(self, session: SettingSession, statement: SetSetting) -> StatementOutcome:
         """Run a SET, RESET or USE; SET LOCAL outside of a transaction changes nothing.
 
-        Raises UNKNOWN_SETTING, SETTING_VALUE, UNKNOWN_SCHEMA.
+        Raises UNKNOWN_SETTING, SETTING_VALUE, UNKNOWN_SCHEMA, and FAILED_TRANSACTION where the
+        dialect says so.
         """
         if statement.local:
             session.begin_implicitly()
+        check_settable(session)
         before, after = session.settings, _after(session, statement)
         if not statement.local:
             # What is set for good inside a transaction outlives what was set for it alone.
-            self._before = (
-                None if self._before is None else _with_changes(self._before, before, after)
-            )
+            self._kept = None if self._kept is None else _with_changes(self._kept, before, after)
         elif session.transaction is None:
             return StatementOutcome("SET")
         else:
-            self._before = self._before or before
-        session.settings = after
-        if session.transaction is not None and statement.name.lower() == "commit_message":
-            session.transaction.message = after.commit_message
+            self._kept = self._kept or before
+        if session.transaction is not None:
+            self._begun = self._begun or before
+        _put(session, after)
         return StatementOutcome("SET")
 
-    def end(self, settings: Settings) -> Settings:
-        """The settings behind the end of a transaction."""
-        before, self._before = self._before, None
-        return settings if before is None else _with_kept(before, settings)
+    def follow(self, session: SettingSession, statement: Savepoint | Release | Rollback) -> None:
+        """Do with settings what was done with the transaction at one of its savepoints."""
+        if not semantics_of(session.settings.dialect).settings_are_undone:
+            return
+        if isinstance(statement, Savepoint):
+            self._marks.append(_Mark(fold(statement.name), session.settings, self._kept))
+            return
+        name = fold(statement.name if isinstance(statement, Release) else statement.savepoint or "")
+        place = max(n for n, mark in enumerate(self._marks) if mark.name == name)
+        mark = self._marks[place]
+        if isinstance(statement, Release):
+            del self._marks[place:]
+            return
+        del self._marks[place + 1 :]
+        self._kept = mark.kept
+        _put(session, _with_kept(mark.settings, session.settings))
+
+    @contextmanager
+    def ending(self, session: SettingSession) -> Iterator[None]:
+        """The block commits the session's transaction; an error rolls it back."""
+        try:
+            yield
+        except BaseException:
+            self.end(session, committed=False)
+            raise
+        self.end(session, committed=True)
+
+    def end(self, session: SettingSession, *, committed: bool) -> None:
+        """The session has no transaction any more."""
+        is_undone = not committed and semantics_of(session.settings.dialect).settings_are_undone
+        found = self._begun if is_undone else self._kept
+        self._begun, self._kept = None, None
+        self._marks.clear()
+        if found is not None:
+            session.settings = _with_kept(found, session.settings)
+
+
+def check_settable(session: SettingSession) -> None:
+    """Raise FAILED_TRANSACTION where a failed transaction neither takes nor shows settings."""
+    if session.transaction is not None:
+        if semantics_of(session.settings.dialect).settings_are_undone:
+            session.transaction.check_open()
+
+
+def _put(session: SettingSession, settings: Settings) -> None:
+    before, session.settings = session.settings, settings
+    if session.transaction is not None and settings.commit_message != before.commit_message:
+        session.transaction.message = settings.commit_message
 
 
 def _after(session: SettingSession, statement: SetSetting) -> Settings:
@@ -105,8 +169,14 @@ def _after(session: SettingSession, statement: SetSetting) -> Settings:
 
 
 def _with_kept(settings: Settings, now: Settings) -> Settings:
-    """Settings with the prepared statements and variables there are now, which no RESET ends."""
-    return replace(settings, prepared=now.prepared, variables=now.variables)
+    """Settings with the prepared statements and variables there are now, which no RESET ends.
+
+    A name of a program's own that is known now stays known, as an empty text.
+    """
+    known = dict(settings.taken)
+    own = tuple((name, "") for name, _ in now.taken if "." in name and name not in known)
+    taken = (*settings.taken, *own)
+    return replace(settings, prepared=now.prepared, variables=now.variables, taken=taken)
 
 
 def _variable_text(session: SettingSession, value: exp.Expr) -> str:
@@ -137,9 +207,24 @@ def _with_changes(kept: Settings, before: Settings, after: Settings) -> Settings
     return replace(kept, **changed)
 
 
+def take_read_only(transaction: Transaction, settings: Settings, name: str) -> None:
+    """Have a SET of ``name`` say whether the open transaction writes.
+
+    In dialects that undo settings only ``transaction_read_only`` is about the open one.
+    """
+    if name.lower() == _OF_TRANSACTION:
+        transaction.read_only = settings.is_read_only
+    elif settings.is_read_only and not semantics_of(settings.dialect).settings_are_undone:
+        transaction.read_only = True
+
+
 def show_setting(session: SettingSession, name: str) -> StatementOutcome:
     """SHOW of one setting, or SHOW ALL; raises UNKNOWN_SETTING."""
+    check_settable(session)
     settings = session.settings
+    if name.lower() == _OF_TRANSACTION and session.transaction is not None:
+        shown = "on" if session.transaction.read_only else "off"
+        return session.executor.table_outcome("SHOW", pa.table({name: [shown]}))
     if name.lower() != _ALL:
         text = setting_text(settings, name, session.catalog)
         return session.executor.table_outcome("SHOW", pa.table({name: [text]}))

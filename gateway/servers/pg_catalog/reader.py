@@ -178,6 +178,7 @@ class CatalogReader:
         known["server_version"] = (self._version.split()[1], "version of the dialect")
         known["server_version_num"] = (f"{int(float(self._version.split()[1]))}0000", "as a number")
         known["search_path"] = (", ".join(self._session.settings.search_path), "schemas")
+        known["application_name"] = known["application"]
         known |= _FIXED
         return [(name, value, about) for name, (value, about) in known.items()]
 

@@ -38,7 +38,16 @@ from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.result_column import ResultColumn
-from rewriter.statement import Begin, Call, Commit, Deallocate, Discard, Rollback, SqlStatement
+from rewriter.statement import (
+    Begin,
+    Call,
+    Commit,
+    Deallocate,
+    Discard,
+    Rollback,
+    SetSetting,
+    SqlStatement,
+)
 from rewriter.statements.entities import EntityStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -276,7 +285,8 @@ class ClientConnection:
             # As in PostgreSQL, what came before in the same text belongs to it.
             self._is_implicit = False
             return
-        runs_alone = not isinstance(parsed.statement, SqlStatement) or self._is_implicit
+        joins = isinstance(parsed.statement, SqlStatement | SetSetting)
+        runs_alone = not joins or self._is_implicit
         if is_last or runs_alone or self._session.in_transaction:
             return
         self._session.begin()
