@@ -10,6 +10,7 @@ from dataclasses import Field, field, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
+from gateway.session.durations import duration_text, milliseconds
 from gateway.session.taken_settings import taken_settings
 from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
@@ -50,6 +51,14 @@ class Settings:
     partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
     suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
+    statement_timeout: int = _setting(0, "longest time of a statement, 500ms or 5s; 0: any")
+    lock_timeout: int = _setting(0, "longest wait for an advisory lock, 500ms or 5s; 0: any")
+    idle_in_transaction_session_timeout: int = _setting(
+        0, "after which a server ends a connection that leaves a transaction idle; 0: never"
+    )
+    idle_session_timeout: int = _setting(
+        0, "after which a server ends a connection that is idle; 0: never"
+    )
     default_transaction_read_only: str = _setting(
         "off", "on: transactions write only after BEGIN READ WRITE"
     )
@@ -145,6 +154,8 @@ class Settings:
             raise self._unknown_setting(name)
         if value is None:
             return self._replaced(key, self.home if key == "schema" else known[key].default)
+        if key in _DURATIONS:
+            return self._replaced(key, milliseconds(key, str(value)))
         if "int" in str(known[key].type):
             try:
                 number = int(value)
@@ -217,6 +228,7 @@ class Settings:
                 continue
             value = getattr(self, entry.name)
             shown = self._when_unset(entry.name) if value is None else str(value)
+            shown = duration_text(value) if entry.name in _DURATIONS else shown
             found.append((entry.name, shown, str(entry.metadata["about"])))
         given = dict(self.taken)
         for name, taken in sorted(taken_settings(self.dialect).items()):
@@ -251,6 +263,12 @@ def zone_name(text: str) -> str | None:
     return "UTC" if not hours else f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}"
 
 
+_DURATIONS = frozenset(
+    {
+        *("statement_timeout", "lock_timeout"),
+        *("idle_in_transaction_session_timeout", "idle_session_timeout"),
+    }
+)
 _OF_OPERATORS = frozenset({"job_engine", "spark_master"})
 _CUSTOM = "a program's own"
 _NO_EFFECT = "taken, without effect on answers"

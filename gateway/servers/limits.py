@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from journal.model.access import Role
@@ -15,6 +16,18 @@ from journal.model.lazy_dataclass import dataclass
 DEFAULT_CONNECTIONS = 500
 DEFAULT_MESSAGE_BYTES = 256 << 20
 DEFAULT_LOGIN_S = 10.0
+
+
+class WaitingSettings(Protocol):
+    """What a session says of how long it may wait, in milliseconds; 0: for ever."""
+
+    @property
+    def idle_session_timeout(self) -> int:
+        """Outside of a transaction."""
+
+    @property
+    def idle_in_transaction_session_timeout(self) -> int:
+        """Inside of a transaction."""
 
 
 class Connected(Protocol):
@@ -101,6 +114,18 @@ class ServerLimits:
             advice="read or change fewer rows at once, or have --statement-timeout raised",
         )
 
+    def with_settings(self, settings: WaitingSettings) -> ServerLimits:
+        """These limits, or shorter ones where a client's settings say so."""
+        idle_s = settings.idle_session_timeout / 1000
+        transaction_s = settings.idle_in_transaction_session_timeout / 1000
+        if not idle_s and not transaction_s:
+            return self
+        return replace(
+            self,
+            idle_s=_shorter(self.idle_s, idle_s),
+            idle_transaction_s=_shorter(self.idle_transaction_s, transaction_s),
+        )
+
     def check_waiting(self, seconds: float, *, in_transaction: bool) -> PalimpsestError | None:
         """The error that ends a connection which has waited for so long; None while it may."""
         most = self.idle_transaction_s if in_transaction else self.idle_s
@@ -130,3 +155,8 @@ class ServerLimits:
                     f"the result has more than {most:,} {what}, the limit of the server",
                     advice="add LIMIT or a condition, or read it in parts by the key",
                 )
+
+
+def _shorter(first_s: float, second_s: float) -> float:
+    """The shorter of two limits, of which 0 is none."""
+    return min(first_s or second_s, second_s or first_s)

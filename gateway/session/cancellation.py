@@ -2,6 +2,8 @@
 
     quiet --running--> running --watching--> in the store --> running --> quiet
 
+A call that takes longer than ``statement_timeout`` says is stopped as by another thread.
+
 An interrupt reaches the store's session only while this session's statement holds it: afterwards
 the same store session may serve somebody else. It decides nothing about transactions.
 """
@@ -9,9 +11,12 @@ the same store session may serve somebody else. It decides nothing about transac
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from gateway.session.deadlines import DEADLINES
+from gateway.session.durations import duration_text
 from gateway.session.signals import begin_watch, end_watch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import StoreSession
@@ -23,7 +28,10 @@ _PATIENCE_S = 2.0
 class Cancellation:
     """See the module's head; one per session."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_ms: Callable[[], int] = lambda: 0) -> None:
+        """``timeout_ms``: how long the call that begins may take; 0: any time."""
+        self._timeout_ms = timeout_ms
+        self._number = 0
         self._lock = threading.Lock()
         self._quiet = threading.Event()
         self._quiet.set()
@@ -46,7 +54,9 @@ class Cancellation:
             is_outer = self._depth == 1
             if is_outer:
                 self._asked, self._why = False, None
+                self._number += 1
                 self._quiet.clear()
+        deadline = self._set_deadline(self._number) if is_outer else None
         watches = is_outer and begin_watch(self.cancel)
         try:
             yield
@@ -57,11 +67,24 @@ class Cancellation:
         finally:
             if watches:
                 end_watch()
+            if deadline is not None:
+                DEADLINES.forget(deadline)
             with self._lock:
                 self._depth -= 1
                 if self._depth == 0:
                     self._asked = False
                     self._quiet.set()
+
+    def _set_deadline(self, number: int) -> int | None:
+        """Have the call of this number stopped when its time is over."""
+        allowed_ms = self._timeout_ms()
+        if not allowed_ms:
+            return None
+
+        def stop() -> None:
+            self.cancel(_took_too_long(allowed_ms), number)
+
+        return DEADLINES.call_at(time.monotonic() + allowed_ms / 1000, stop)
 
     @contextmanager
     def watching(self, store: StoreSession) -> Iterator[None]:
@@ -93,21 +116,33 @@ class Cancellation:
                 advice="none of its changes were kept; run it again if you still want it",
             )
 
-    def cancel(self, why: PalimpsestError | None = None) -> None:
+    def cancel(self, why: PalimpsestError | None = None, number: int | None = None) -> None:
         """Stop the call that is under way, if there is one; returns when it has stopped.
 
-        The call raises ``why``, or else CANCELLED.
+        The call raises ``why``, or else CANCELLED. ``number``: only if it is the call of that
+        number.
 
         The store forgets an interrupt that arrives between two queries, so it is repeated until
         the call has ended, within a limit.
         """
         with self._lock:
-            if self._depth == 0:
+            if self._depth == 0 or number not in (None, self._number):
                 return
+            number = self._number
             self._asked, self._why = True, why
         for _ in range(int(_PATIENCE_S / _REPEAT_S)):
             with self._lock:
+                if self._number != number:
+                    return
                 if self._store is not None and self._asked:
                     self._store.interrupt()
             if self._quiet.wait(_REPEAT_S):
                 return
+
+
+def _took_too_long(allowed_ms: int) -> PalimpsestError:
+    return PalimpsestError(
+        Code.STATEMENT_TIME,
+        f"canceling statement due to statement timeout of {duration_text(allowed_ms)}",
+        advice="read or change fewer rows at once, or SET statement_timeout to a longer time or 0",
+    )

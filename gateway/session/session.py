@@ -98,7 +98,7 @@ class Session:
         self.autocommit = autocommit
         self.transaction: Transaction | None = None
         self.temporary = Temporary(journal)
-        self.cancellation = Cancellation()
+        self.cancellation = Cancellation(lambda: self.settings.statement_timeout)
         self.activity = executor.activity.enter(self)
         self.engine: Callable[[int], Engine] | None = None
         """What jobs of this session work with, by the bytes of a table; None: as settings say."""

@@ -6,7 +6,8 @@ before it and not what follows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from gateway.session.advisory_locks import Held, LockKey
 from gateway.session.cancellation import Cancellation
+from gateway.session.durations import duration_text
 from gateway.session.outcome import StatementOutcome
 from gateway.session.roles import setting_text
 from gateway.session.savepoints import in_progress, transaction_of
@@ -138,12 +140,28 @@ def _lock(session: CallingSession, function: str, values: list[Any]) -> bool | N
         if function.startswith("pg_try_"):
             return locks.try_take(session, key, how)
         with session.cancellation.running():
-            locks.take(session, key, how, session.cancellation.check)
+            locks.take(session, key, how, _patience(session))
         return None
     finally:
         # Without a transaction of the client's its own ends with this statement.
         if how.of_transaction and session.transaction is None:
             locks.end(session, of_transaction=True)
+
+
+def _patience(session: CallingSession) -> Callable[[], None]:
+    """What to call while a lock is waited for; raises LOCK_TIME when that has taken too long."""
+    begun_s, allowed_ms = time.monotonic(), session.settings.lock_timeout
+
+    def check() -> None:
+        session.cancellation.check()
+        if 0 < allowed_ms < (time.monotonic() - begun_s) * 1000:
+            raise PalimpsestError(
+                Code.LOCK_TIME,
+                f"canceling statement due to lock timeout of {duration_text(allowed_ms)}",
+                advice="run it again later, or SET lock_timeout to a longer time or 0",
+            )
+
+    return check
 
 
 def _key(function: str, values: list[Any]) -> LockKey:

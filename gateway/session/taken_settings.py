@@ -93,8 +93,7 @@ _DUCKDB = {
 }
 _POSTGRES = {
     **_any("1", "extra_float_digits"),
-    **_any("0", "statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"),
-    **_any("0", "idle_session_timeout", "transaction_timeout", "jit_above_cost"),
+    **_any("0", "jit_above_cost"),
     **_any("notice", "client_min_messages", "log_min_messages"),
     **_any("on", "synchronous_commit", "row_security", "check_function_bodies", "jit"),
     **_any("on", "escape_string_warning", "geqo", "enable_seqscan", "enable_indexscan"),
@@ -109,6 +108,7 @@ _POSTGRES = {
     **_any("", "max_parallel_workers_per_gather", "max_parallel_workers", "plan_cache_mode"),
     **_any("", "parallel_setup_cost", "parallel_tuple_cost"),
     **_any("", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"),
+    "transaction_timeout": TakenSetting("0", ("0",)),
     "client_encoding": TakenSetting("UTF8", ("utf8", "utf-8", "unicode")),
     "server_encoding": TakenSetting("UTF8", ("utf8", "utf-8", "unicode")),
     "standard_conforming_strings": TakenSetting("on", _ON),

@@ -104,6 +104,7 @@ class Code(Enum):
     UNKNOWN_SAVEPOINT = CodeInfo("PAL-406", "3B001", "unknown savepoint")
     CANCELLED = CodeInfo("PAL-407", "57014", "statement cancelled")
     STATEMENT_TIME = CodeInfo("PAL-408", "57014", "statement took too long")
+    LOCK_TIME = CodeInfo("PAL-409", "55P03", "lock took too long")
     WAREHOUSE_LOCKED = CodeInfo("PAL-501", "55006", "warehouse in use by another process")
     WAREHOUSE_FORMAT = CodeInfo("PAL-502", "58000", "not a warehouse this version can open")
     SEGMENT_DAMAGED = CodeInfo("PAL-503", "58030", "segment missing or damaged")

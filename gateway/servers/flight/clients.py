@@ -132,7 +132,10 @@ class FlightClients:
 
     def _waits_too_long(self, client: FlightClient) -> bool:
         waited = time.monotonic() - client.used_s
-        limits, in_transaction = self._limits, client.in_transaction
+        limits = self._limits
+        if client.settings is not None:
+            limits = limits.with_settings(client.settings)
+        in_transaction = client.in_transaction
         found = limits.check_waiting(waited, in_transaction=in_transaction)
         return found is not None or waited > SESSION_S
 

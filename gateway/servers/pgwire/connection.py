@@ -170,10 +170,12 @@ class ClientConnection:
             if statement.parsed is not None:
                 self._begin_implicitly(statement.parsed, is_last=len(found) == 1)
             portal = Portal(statement, (), ())
-            self._start(portal)
-            if portal.outcome is not None and portal.outcome.columns is not None:
-                self._describe_rows(portal, portal.outcome.columns)
-            self._run(portal, 0)
+            # The time of a statement ends when its rows have been sent.
+            with self._session.cancellation.running():
+                self._start(portal)
+                if portal.outcome is not None and portal.outcome.columns is not None:
+                    self._describe_rows(portal, portal.outcome.columns)
+                self._run(portal, 0)
             if place == len(found) - 1:
                 self._end_implicitly()
         self._drop_unnamed()
@@ -250,14 +252,14 @@ class ClientConnection:
         if portal.statement.is_empty:
             self._stream.write(messages.EMPTY_QUERY)
             return
-        if parsed is None:
-            self._start(portal)
-        elif portal.outcome is None and not portal.is_complete:
+        if parsed is not None and portal.outcome is None and not portal.is_complete:
             # A portal that may be left half-read needs a transaction, too.
             is_last = limit == 0 and self._stream.next_kind() == b"S"
             self._begin_implicitly(parsed, is_last=is_last)
-            self._start(portal)
-        self._run(portal, limit)
+        with self._session.cancellation.running():
+            if parsed is None or not portal.is_complete:
+                self._start(portal)
+            self._run(portal, limit)
 
     def _close(self, body: bytes) -> None:
         kind, name = messages.read_named(body)

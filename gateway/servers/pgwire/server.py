@@ -112,6 +112,7 @@ class PostgresServer(SocketServer[_Client]):
                 session.cancel()
             return
         waited = time.monotonic() - stream.touched_s
+        limits = limits.with_settings(session.settings)
         client.end = limits.check_waiting(waited, in_transaction=session.in_transaction)
         if client.end is not None:
             stream.stop_reading()
