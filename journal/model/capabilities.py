@@ -44,6 +44,7 @@ class Capabilities:
     - ``joins_in_place``: a star over JOIN .. USING has the columns that are joined where the first
       table has them; else before all others.
     - ``rounds_seconds``: it computes moments to a microsecond, and so those with fewer digits.
+    - ``normalizes_json``: it writes JSON with keys in one order and without blanks.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -66,5 +67,6 @@ class Capabilities:
     divides_by_type: bool = False
     joins_in_place: bool = False
     rounds_seconds: bool = False
+    normalizes_json: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

@@ -17,6 +17,8 @@ from rewriter.definitions.user_types import declared_type
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import table_name
 
+AS_WRITTEN = "json"
+"""The type of a parameter for a column that was declared ``json``, which keeps its text."""
 _SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple, exp.Case, exp.If)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _OF_KEYS = (
@@ -163,4 +165,7 @@ def _type_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
 
 
 def _column_type(table: Table, name: str) -> str | None:
-    return next((c.type for c in table.columns if fold(c.name) == fold(name)), None)
+    found = next((c for c in table.columns if fold(c.name) == fold(name)), None)
+    if found is not None and found.spelled == AS_WRITTEN:
+        return AS_WRITTEN
+    return None if found is None else found.type

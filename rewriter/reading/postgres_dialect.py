@@ -28,6 +28,8 @@ from rewriter.reading import (
     postgres_json_paths,
     postgres_jsonb,
     postgres_jsonb_calls,
+    postgres_jsonb_equality,
+    postgres_jsonb_written,
     postgres_moments,
     postgres_numbers,
     postgres_operators,
@@ -96,7 +98,6 @@ _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
     *NATIVE,
     *postgres_json.JSONB_OPERATORS,
-    *postgres_json.COMPARED,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
 POSTGRES_FUNCTIONS = frozenset(_CALLS) | frozenset(TYPED_CALLS) | SOURCE_FUNCTIONS
@@ -120,11 +121,23 @@ def _changed(value: T, context: RewriteContext) -> T:
     if isinstance(value, exp.Expr):
         is_postgres = context.capabilities.postgres_functions
         kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
+        types = ValueTypes(context)
         if not is_postgres:
-            postgres_comparisons.check_comparisons(value, ValueTypes(context))
-        if not any(_concerns(node, context) for node in value.find_all(*kinds)):
+            postgres_comparisons.check_comparisons(value, types)
+        equates = any(
+            postgres_jsonb_equality.equates_jsonb(node, types)
+            for node in value.find_all(*postgres_jsonb_equality.KINDS)
+        )
+        writes = postgres_jsonb_written.writes_jsonb(value, types)
+        if not (equates or writes) and not any(
+            _concerns(node, context) for node in value.find_all(*kinds)
+        ):
             return value
         holder = exp.Paren(this=copy_tree(value))
+        if writes:
+            postgres_jsonb_written.spell_constants(holder, types)
+        if equates and not is_postgres:
+            postgres_jsonb_equality.equate_jsonb(holder, types)
         for node in reversed(list(holder.find_all(*_EVERYWHERE))):
             if isinstance(node, exp.Group):
                 add_determined_columns(node, context)
@@ -135,6 +148,9 @@ def _changed(value: T, context: RewriteContext) -> T:
             elif is_postgres_source(node):
                 spell_source(node, context)
         if is_postgres:
+            if equates or holder.find(exp.Group) is not None:
+                # Also of columns that only the key determines.
+                postgres_jsonb_equality.equate_jsonb(holder, types)
             _keep_native(holder, context)
         else:
             _spell(holder, context)
@@ -168,8 +184,6 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, exp.ArrayContainsAll | exp.ArrayContainedBy | exp.Sub):
         is_native = context.capabilities.postgres_functions
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
-    if isinstance(node, postgres_json.COMPARED) and context.capabilities.postgres_functions:
-        return postgres_json.compares_json(node, ValueTypes(context))
     if isinstance(node, exp.Select):
         return joined_stars.moves_columns(node, context) or makes_rows_late(node)
     if isinstance(node, exp.SetOperation):
@@ -211,8 +225,6 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
             _put(node, "to_number", made, types)
         elif isinstance(node, (*postgres_json.JSONB_OPERATORS, exp.Anonymous)):
             postgres_json.cast_to_jsonb(node, types)
-        elif isinstance(node, postgres_json.COMPARED):
-            postgres_json.compare_as_jsonb(node, types)
         elif postgres_operators.concerns_operators(node):
             postgres_operators.spell_operator(node, types)
 

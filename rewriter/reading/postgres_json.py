@@ -254,30 +254,6 @@ JSONB_OPERATORS = (
     exp.JSONBDeleteAtPath,
 )
 """Operators that PostgreSQL has for jsonb alone, or for other types as well."""
-COMPARED = (
-    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.In, exp.Ordered),
-)
-"""What PostgreSQL has for jsonb, which is equal and in an order, and not for json."""
-
-
-def compares_json(node: exp.Expr, types: ValueTypes) -> bool:
-    """True for a comparison of what a column of json holds."""
-    return any(isinstance(s, _FROM_COLUMNS) and _is_json(s, types) for s in _sides(node))
-
-
-def compare_as_jsonb(node: exp.Expr, types: ValueTypes) -> None:
-    """Cast both sides of a comparison of json to jsonb; others stay as they are."""
-    if compares_json(node, types):
-        for side in _sides(node):
-            side.replace(exp.cast(side.copy(), "JSONB", dialect="postgres"))
-
-
-def _sides(node: exp.Expr) -> list[exp.Expr]:
-    """What is compared with each other."""
-    if isinstance(node, exp.In) and node.args.get("query") is None:
-        return [node.this, *node.expressions]
-    return [side for side in (node.this, node.args.get("expression")) if side is not None]
 
 
 def cast_to_jsonb(node: exp.Expr, types: ValueTypes) -> None:
@@ -299,7 +275,6 @@ def _is_json(side: exp.Expr, types: ValueTypes) -> bool:
     return types.of(side).kind == "JSON"
 
 
-_FROM_COLUMNS = (exp.Column, exp.JSONExtract, exp.Paren)
 _OF_TWO = (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe)
 """Operators of which both sides are jsonb."""
 _BY_VERB: Mapping[str, Spell] = {

@@ -42,6 +42,8 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
     exp.BitString: "BIT",
     **dict.fromkeys((exp.Length, exp.StrPosition, exp.ArraySize), "INTEGER"),
     exp.SHA2Digest: "BLOB",
+    **dict.fromkeys((exp.JSONExtract, exp.JSONBExtract, exp.JSONBDeleteAtPath), "JSON"),
+    **dict.fromkeys((exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg), "JSON"),
     **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), "VARCHAR[]"),
 }
 _CALL_KINDS = {
@@ -51,6 +53,16 @@ _CALL_KINDS = {
     "to_char": "VARCHAR",
     "to_date": "DATE",
     "decode": "BLOB",
+    **dict.fromkeys(("to_json", "to_jsonb", "row_to_json", "jsonb_set_lax"), "JSON"),
+    **{
+        f"{of}_{verb}": "JSON"
+        for of in ("json", "jsonb")
+        for verb in (
+            *("agg", "build_array", "build_object", "object", "object_agg", "strip_nulls"),
+            *("array_element", "array_elements", "extract_path", "set", "insert"),
+            *("delete", "delete_path", "concat"),
+        )
+    },
 }
 """The types of what calls give, whatever they are given."""
 

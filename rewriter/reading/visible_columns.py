@@ -29,7 +29,7 @@ def columns_in_reach(node: exp.Expr, context: RewriteContext) -> list[str]:
         for source in relations_of(scope):
             # An INSERT has one relation besides its source, and several names for it.
             if wanted in {"", fold(source.alias_or_name)} or isinstance(scope, exp.Insert):
-                found |= dict.fromkeys(_names(source, context, known))
+                found |= dict.fromkeys(names_of_source(source, context, known))
     return [name for name in found if name]
 
 
@@ -45,8 +45,11 @@ def unknown_output(query: exp.Expr, context: RewriteContext) -> exp.Column | Non
     return None
 
 
-def _names(source: exp.Expr, context: RewriteContext, known: Scope) -> list[str]:
-    names = source_names(source, context, known)
+def names_of_source(
+    source: exp.Expr, context: RewriteContext, known: Scope | None = None
+) -> list[str]:
+    """The columns of a relation; none where only the store could tell them."""
+    names = source_names(source, context, known or {})
     if names is None and isinstance(source, exp.Table):
         view = context.catalog.get(table_name(source, context))
         if isinstance(view, View):

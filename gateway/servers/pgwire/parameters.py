@@ -16,6 +16,7 @@ from gateway.servers.pgwire.values_binary import numeric_from
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import parse_array
 from journal.sql.interval_text import plain_interval
+from journal.sql.jsonb_text import jsonb_text
 from journal.sql.moment_text import iso_moment, iso_time
 
 _DAY_ZERO = dt.date(2000, 1, 1)
@@ -102,6 +103,13 @@ def _json(text: str) -> str:
     return text
 
 
+def _jsonb(text: str) -> str:
+    spelled = jsonb_text(text)
+    if spelled is None:
+        raise ValueError(f"{text[:80]!r} is no JSON")
+    return spelled
+
+
 _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "bool": _boolean,
     "bytea": _bytes,
@@ -114,7 +122,7 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "numeric": _number,
     "text": _as_text,
     "json": _json,
-    "jsonb": _json,
+    "jsonb": _jsonb,
     "uuid": uuid.UUID,
     "date": _moment_text,
     "time": _time_text,
@@ -189,7 +197,7 @@ _FROM_BINARY: dict[str, Callable[[bytes], Any]] = {
     "numeric": numeric_from,
     "text": bytes.decode,
     "json": bytes.decode,
-    "jsonb": lambda data: data[1:].decode(),
+    "jsonb": lambda data: _jsonb(data[1:].decode()),
     "uuid": lambda data: uuid.UUID(bytes=data),
     "date": _date,
     "time": _time,

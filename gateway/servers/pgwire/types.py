@@ -11,6 +11,7 @@ from gateway.servers.pgwire.messages import Field
 from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 from journal.sql.text_lengths import TextLength
+from rewriter.reading.parameter_types import AS_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ _NAMED = {
     "UHUGEINT": NUMERIC, "FLOAT": FLOAT4, "DOUBLE": FLOAT8, "BLOB": BYTEA, "DATE": DATE,
     "TIME": TIME, "TIME WITH TIME ZONE": TIMETZ, "TIMESTAMP": TIMESTAMP, "TIMESTAMP_S": TIMESTAMP,
     "TIMESTAMP_MS": TIMESTAMP, "TIMESTAMP_NS": TIMESTAMP, "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
-    "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSONB, "OID": OID,
+    "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSONB, AS_WRITTEN: JSON, "OID": OID,
     "INT2VECTOR": INT2VECTOR, "OIDVECTOR": OIDVECTOR,
     "INT": INT4, "REAL": FLOAT4, "TIMESTAMPTZ": TIMESTAMPTZ, "TIMETZ": TIMETZ, "BYTEA": BYTEA,
     "UTINYINT": INT2, "BIGNUM": NUMERIC, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,

@@ -77,6 +77,7 @@ class Journal:
             enums=True,
             divides_by_type=True,
             joins_in_place=True,
+            normalizes_json=True,
             folder=root,
         )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)

@@ -1,0 +1,89 @@
+"""Values of jsonb are equal, in an order and spelled as in PostgreSQL, on every kind of store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+ROWS = (
+    """INSERT INTO t VALUES (1, '{"b":1,"a": 2,"a":3}', '{"b":1,"a": 2}')""",
+    """INSERT INTO t VALUES (2, '{"a":3,"b":1.0}', '[1,2]'), (3, NULL, NULL)""",
+    """INSERT INTO t VALUES (4, 'null', NULL), (5, '[]', NULL), (6, '[2,1]', NULL)""",
+    """INSERT INTO t VALUES (7, '"abc"', NULL), (8, '12.50', NULL), (9, 'true', NULL)""",
+)
+EQUAL = (
+    ("""SELECT id FROM t WHERE j = '{"a":3,"b":1}'""", [1, 2]),
+    ("""SELECT id FROM t WHERE j <> '{"a":3,"b":1}'""", [4, 5, 6, 7, 8, 9]),
+    ("""SELECT id FROM t WHERE j IN ('{"b":1, "a":3}', '[]')""", [1, 2, 5]),
+    ("""SELECT id FROM t WHERE j IN (SELECT '12.5'::jsonb)""", [8]),
+    ("""SELECT id FROM t WHERE (j, id) = ('[2, 1]', 6)""", [6]),
+    ("""SELECT id FROM t WHERE j IS NOT DISTINCT FROM '{"b":1.00,"a":3}'""", [1, 2]),
+    ("""SELECT id FROM t WHERE nullif(j, '[ ]') IS NULL""", [3, 5]),
+    ("""SELECT id FROM t WHERE CASE j WHEN '[2, 1]' THEN true ELSE false END""", [6]),
+    ("SELECT a.id FROM t a JOIN t b ON a.j = b.j", [1, 1, 2, 2, 4, 5, 6, 7, 8, 9]),
+    ("SELECT count(*) FROM t GROUP BY j", [1, 1, 1, 1, 1, 1, 1, 2]),
+    ("SELECT count(*) FROM t GROUP BY j -> 'a'", [2, 7]),
+    ("SELECT count(DISTINCT j) FROM t", [7]),
+    ("SELECT count(*) FROM (SELECT DISTINCT j FROM t) d", [8]),
+    ("SELECT count(*) FROM (SELECT j FROM t UNION SELECT j FROM t) u", [8]),
+    ("SELECT count(*) OVER (PARTITION BY j) FROM t", [1, 1, 1, 1, 1, 1, 1, 2, 2]),
+)
+ORDERED = (
+    ("SELECT id FROM t ORDER BY j, id", [5, 4, 7, 8, 9, 6, 1, 2, 3]),
+    ("SELECT min(id) FROM t GROUP BY j ORDER BY j", [5, 4, 7, 8, 9, 6, 1, 3]),
+    ("SELECT id FROM t WHERE j > '12.4' ORDER BY id", [1, 2, 6, 8, 9]),
+    ("SELECT id FROM t WHERE j BETWEEN '1' AND 'true' ORDER BY id", [8, 9]),
+)
+
+
+@pytest.mark.drifts(toy="it has no functions of JSON", hive="JSON there is equal as its texts are")
+def test_values_are_equal_whatever_their_texts_are(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB, k JSON)")
+    for row in ROWS:
+        con.execute(row)
+    for query, wanted in EQUAL:
+        assert sorted(values_of(con, query)) == wanted, query
+    for query, wanted in ORDERED:
+        assert values_of(con, query) == wanted, query
+    same = "SELECT DISTINCT t.*, 1 FROM t WHERE id = 1"
+    assert len(con.execute(same).fetchall()) == 1
+    with pytest.raises(gateway.Error, match="USING a column of jsonb"):
+        con.execute("SELECT a.id FROM t a JOIN t b USING (j)")
+    with pytest.raises(gateway.Error, match="invalid input syntax for type json"):
+        con.execute("SELECT id FROM t WHERE j = '{'")
+    con.execute("CREATE VIEW v AS SELECT j, count(*) AS n FROM t GROUP BY j")
+    assert con.execute("SELECT max(n) FROM v").fetchall() == [(2,)]
+    con.execute("""CREATE TABLE c (j JSONB CHECK (j <> '{"a": 1}'))""")
+    with pytest.raises(gateway.Error) as raised:
+        con.execute("""INSERT INTO c VALUES ('{"a":1.0}')""")
+    assert raised.value.sqlstate == "23514"
+
+
+def test_constants_are_written_as_postgresql_spells_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        """CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB DEFAULT '{"bb":1,"a":2}', k JSON)"""
+    )
+    con.execute("""INSERT INTO t VALUES (1, '{"bb":1, "a":[1.50,1e2],"a":null}', '{"b":1}')""")
+    con.execute("""INSERT INTO t (id, j) VALUES (2, '[1,2]'), (3, '"\\u0041"')""")
+    con.execute("INSERT INTO t (id) VALUES (4)")
+    con.execute("""UPDATE t SET j = '{"x":1,  "b":2}' WHERE id = 3""")
+    rows = con.execute("SELECT id, j::text, k::text FROM t ORDER BY id").fetchall()
+    assert rows == [
+        (1, '{"a": null, "bb": 1}', '{"b":1}'),
+        (2, "[1, 2]", None),
+        (3, '{"b": 2, "x": 1}', None),
+        (4, '{"a": 2, "bb": 1}', None),
+    ]
+
+
+def values_of(con: gateway.Connection, query: str) -> list[Any]:
+    """The first column of a query's rows."""
+    return [row[0] for row in con.execute(query).fetchall()]
