@@ -5,7 +5,9 @@ Network protocols tell clients both before a statement runs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp
@@ -28,6 +30,8 @@ from rewriter.reading.parameter_types import parameter_types
 from rewriter.statement import SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
+NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
+
 
 @dataclass(frozen=True, slots=True)
 class StatementDescription:
@@ -37,8 +41,13 @@ class StatementDescription:
     columns: tuple[ResultColumn, ...] | None
 
 
-def describe(session: Session, parsed: Parsed) -> StatementDescription:
-    """What a statement of SQL takes and gives, as tables are now; raises what is wrong with it."""
+def describe(
+    session: Session, parsed: Parsed, examples: Mapping[str, Any] = NO_EXAMPLES
+) -> StatementDescription:
+    """What a statement of SQL takes and gives, as tables are now; raises what is wrong with it.
+
+    ``examples`` are values of parameters by name, where the type of a result is that of the value.
+    """
     if isinstance(parsed.statement, SelectedCalls):
         places = [p for p in parsed.parameters if isinstance(p, int)]
         none = (None,) * (max(places, default=-1) + 1)
@@ -60,6 +69,7 @@ def describe(session: Session, parsed: Parsed) -> StatementDescription:
             nothing: dict[str, Any] = dict.fromkeys(
                 f"{USER_PARAMETER}{place}" for place in query.parameters
             )
+            nothing |= {name: examples[name] for name in nothing.keys() & examples.keys()}
             nothing[P_USER] = acting_user(session)
             request = StatementRequest(query, nothing, session.settings, session.dialect)
             columns = session.executor.describe(transaction, request, session.cancellation)

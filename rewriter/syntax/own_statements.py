@@ -116,6 +116,10 @@ def _syntax_error(token: Token | None, message: str) -> PalimpsestError:
     )
 
 
+_LEVELS_THERE = frozenset(
+    f"ISOLATION LEVEL {level}"
+    for level in ("REPEATABLE READ", "READ COMMITTED", "READ UNCOMMITTED")
+)
 _UNITS = frozenset({"TRANSACTION", "WORK"})
 
 
@@ -195,8 +199,8 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         return set_constraints(rest)
     if "TRANSACTION" in words[:3] and words[0] in {"TRANSACTION", "CHARACTERISTICS"}:
         return _set_transaction(tokens, rest)
-    if words[:2] == ["TIME", "ZONE"] and len(rest) == 3:
-        return SetSetting("timezone", _setting_value(rest[2:], parse), local)
+    if words[:2] == ["TIME", "ZONE"] and len(rest) > 2:
+        return SetSetting("timezone", _zone(rest[2:], parse), local)
     if words == ["AUTHORIZATION", "DEFAULT"]:
         return SetSetting("role", None)
     if len(rest) == 2 and words[0] in _WITHOUT_SIGN and words[1] != "=":
@@ -214,11 +218,28 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     return SetSetting(name, _setting_value(value, parse, several=several), local)
 
 
+def _zone(value: list[Token], parse: ParseTokens) -> exp.Expr | None:
+    """The zone of SET TIME ZONE: a name, hours ahead of Greenwich, or an INTERVAL of them."""
+    words = _words(value)
+    if words[0] == "INTERVAL" and len(value) > 1:
+        return exp.Literal.string(value[1].text)
+    sign = words[0] if words[0] in {"+", "-"} else ""
+    if value[-1].token_type is TokenType.NUMBER and len(value) == 1 + bool(sign):
+        return exp.Literal.string(f"{sign or '+'}{value[-1].text}")
+    return _setting_value(value, parse)
+
+
 def _set_transaction(tokens: list[Token], rest: list[Token]) -> Statement:
-    """SET TRANSACTION and SET SESSION CHARACTERISTICS AS TRANSACTION, with one mode."""
+    """SET TRANSACTION and SET SESSION CHARACTERISTICS AS TRANSACTION, with one mode or two.
+
+    Beside READ ONLY or READ WRITE a level of isolation that transactions have anyway is left out.
+    """
     words = _words(rest)
     mode = " ".join(words[words.index("TRANSACTION") + 1 :])
     default = "default_" if words[0] == "CHARACTERISTICS" else ""
+    modes = {part.strip() for part in mode.split(",")}
+    if len(modes) > 1:
+        mode = ", ".join(modes - _LEVELS_THERE - {"NOT DEFERRABLE"})
     if mode.startswith("ISOLATION LEVEL "):
         level = mode.removeprefix("ISOLATION LEVEL ").lower()
         return SetSetting(f"{default}transaction_isolation", exp.Literal.string(level))

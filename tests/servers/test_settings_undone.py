@@ -152,6 +152,41 @@ def test_settings_end_as_in_postgresql(server: Server, cluster: Cluster, sequenc
     assert found == wanted
 
 
+SPELLED = (
+    "SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE",
+    "SET TIME ZONE INTERVAL '-07:00' HOUR TO MINUTE",
+    "SET TIME ZONE -7",
+    "SET TIME ZONE 2",
+    "SET TIME ZONE 'Asia/Tokyo'",
+)
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_zones_are_taken_as_clients_spell_them(
+    server: Server, cluster: Cluster, spelled: str
+) -> None:
+    show = "SELECT (timestamptz '2024-01-01 00:00:00+00')::text"
+    found, wanted = (
+        _outcomes(where, f"{spelled} | {show}")
+        for where in (server.dsn, cluster.conninfo("postgres"))
+    )
+    assert found == wanted
+
+
+def test_a_transaction_takes_a_level_beside_its_mode(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as con:
+        con.execute("BEGIN")
+        con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        assert con.execute("SHOW transaction_read_only").fetchone() == ("on",)
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            con.execute("CREATE TABLE undone (a INTEGER)")
+        con.execute("ROLLBACK")
+        con.execute("BEGIN")
+        with pytest.raises(psycopg.Error):
+            con.execute("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY")
+        con.execute("ROLLBACK")
+
+
 def test_a_role_is_given_back(server: Server) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as con:
         con.execute("CREATE ROLE undone_role")

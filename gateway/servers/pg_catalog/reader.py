@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 from sqlglot import exp
@@ -37,7 +38,17 @@ from journal.model.schema import CatalogSnapshot, View
 from journal.model.visibility import visible_to
 
 _LISTS: dict[int, Any] = {1009: [""], **{oid: [0] for oid in (1005, 1007, 1016, 1028)}}
-_EXAMPLES: dict[int, Any] = {16: True, **dict.fromkeys((20, 21, 23, 26), 0), **_LISTS}
+_EXAMPLES: dict[int, Any] = {
+    16: True,
+    **dict.fromkeys((20, 21, 23, 26, 700, 701, 1700), 0),
+    **dict.fromkeys((1082, 1114, 1184), "2000-01-01"),
+    114: "{}",
+    3802: "{}",
+    1083: "00:00",
+    1186: "0 days",
+    2950: str(UUID(int=0)),
+    **_LISTS,
+}
 """Values by types; a NULL is no name, for one."""
 _EXTRA = {
     "shown_types": {"oid": "UINTEGER", "shown": "VARCHAR"},

@@ -13,6 +13,8 @@ from sqlglot.errors import SqlglotError
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.numbering import CATALOGS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
+from gateway.servers.pgwire.types import field_of
+from journal.model.result_column import ResultColumn
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.session_calls import session_calls
 
@@ -42,7 +44,12 @@ _COLUMNS_ONLY_HERE = frozenset(
 """Columns of ``information_schema.columns`` that no session has."""
 _STANDARD = {name: f"standard_{name}" for name in ("columns", "schemata", "tables")}
 """Relations of ``information_schema`` that are here as well, for such questions."""
-_SPOKEN = {"current_version": "version", "current_schema": "current_schema"}
+_SPOKEN = {
+    "current_version": "version",
+    "current_schema": "current_schema",
+    "current_catalog": "current_database",
+}
+_AMONG_TABLES = frozenset({*_SPOKEN.values(), "current_database", _KEYWORDS})
 _NAMING_CALL = "pg_get_serial_sequence"
 """A function whose result is the name of an object, and may be cast to its number."""
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
@@ -79,7 +86,12 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
         name = "oid[]" if name == _OIDS else name
         base, is_list = name.removesuffix("[]"), name.endswith("[]")
         known = next((t for t in builtin_types() if base in (t["typname"], t["shown"])), None)
-        number = int(known["typarray" if is_list else "oid"]) if known else _TEXT
+        if known is not None:
+            number = int(known["typarray" if is_list else "oid"])
+        else:
+            # Types that the parser calls otherwise, as INT.
+            kind = parent.to.sql(dialect="duckdb") if isinstance(parent, exp.Cast) else "TEXT"
+            number = field_of(ResultColumn("", kind)).oid
         found[place] = (
             max(found.get(place, 0), number) if name != "text" else found.get(place, number)
         )
@@ -166,7 +178,7 @@ def _changed(node: exp.Expr) -> exp.Expr:
             numbers = exp.Anonymous(this="generate_series", expressions=ends)
             return _one_column(node, exp.Anonymous(this="unnest", expressions=[numbers]))
         case exp.Table() if isinstance(node.this, exp.Func) and (
-            node.db.lower() == "pg_catalog" or node.this.name.lower() == _KEYWORDS
+            node.db.lower() == "pg_catalog" or _called(node.this) in _AMONG_TABLES
         ):
             return _table_function(node)
         case exp.Column() if node.name.lower() == "tableoid":
@@ -248,21 +260,28 @@ def _one_column(node: exp.Table, value: exp.Expr) -> exp.Expr:
 
 def _table_function(node: exp.Table) -> exp.Expr:
     """A function among tables; a macro gives one row there."""
-    call = node.this
-    known = {*MACROS, _KEYWORDS}
-    if not isinstance(call, exp.Anonymous) or call.name.lower() not in known:
+    name = _called(node.this)
+    if name not in {*MACROS, _KEYWORDS}:
         node.set("db", None)
         return node
-    alias = node.alias or call.name.lower()
-    if call.name.lower() == _KEYWORDS:
+    alias = node.alias or name
+    if name == _KEYWORDS:
         return exp.table_("keywords", db="pgc", alias=alias)
     given = node.args.get("alias")
     names = [column.name for column in given.columns] if given else []
-    call.set("this", f"pgc_{call.name.lower()}")
+    arguments = node.this.expressions if isinstance(node.this, exp.Anonymous) else []
+    call = exp.Anonymous(this=f"pgc_{name}", expressions=arguments)
     columns = [exp.alias_(call, names[0] if names else alias, copy=False)]
     if names[1:]:
         columns.append(exp.alias_(exp.Literal.number(1), names[1]))
     return exp.select(*columns, copy=False).subquery(alias, copy=False)
+
+
+def _called(call: exp.Func) -> str:
+    """The name that a function is called by, in lower case."""
+    if isinstance(call, exp.Anonymous):
+        return str(call.name.lower())
+    return _SPOKEN.get(call.sql_name().lower(), call.sql_name().lower())
 
 
 def _is_call_of(node: exp.Dot) -> bool:

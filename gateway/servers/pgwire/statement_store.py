@@ -14,6 +14,7 @@ from gateway.servers.pgwire.cursors import (
     cursor_command,
     split_at_cursors,
 )
+from gateway.servers.pgwire.given_types import describe_as_given
 from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.types import TEXT, field_of
@@ -157,7 +158,7 @@ class StatementStore:
         count = max(places, default=-1) + 1
         types: tuple[str | None, ...] = (None,) * count
         if parsed is not None and isinstance(parsed.statement, SqlStatement | SelectedCalls):
-            described = describe(self._session, parsed)
+            statement.parsed, described = describe_as_given(self._session, parsed, given)
             types, statement.columns = described.parameters, described.columns
         elif parsed is not None and isinstance(parsed.statement, Execute):
             kept = prepared_statement(self._session, parsed.statement.name)

@@ -37,7 +37,7 @@ from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import EpochOf, Text, cached_text, render, rendered, unreplaced
-from journal.stores.postgres.types import sql_type, stored_type, type_name
+from journal.stores.postgres.types import oids_of_numbers, sql_type, stored_type, type_name
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -398,18 +398,17 @@ class PostgresSession:
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
-        return [
-            ResultColumn(name, stored_type(oid, mod)) for name, oid, mod in self._outputs(query)
-        ]
+        found = self._outputs(query, parameters)
+        return [ResultColumn(name, stored_type(oid, mod)) for name, oid, mod in found]
 
-    def _outputs(self, query: Query) -> list[_Output]:
+    def _outputs(self, query: Query, given: Parameters) -> list[_Output]:
         """Name, type and modifier of each column a query would have, as the server says."""
         text = self._with_types(render(query, self._epoch_of))
         connection = self._connection.pgconn
         self._finish()
-        sql, _ = self._sent(text, dict.fromkeys(text.parameters))
+        sql, values = self._sent(text, {n: given.get(n) for n in text.parameters})
         for result in (
-            connection.prepare(b"", sql.encode()),
+            connection.prepare(b"", sql.encode(), oids_of_numbers(values)),
             connection.describe_prepared(b""),
         ):
             if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):

@@ -5,7 +5,10 @@ What PostgreSQL has no type for is refused, except where a wider one holds every
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -154,3 +157,8 @@ _FROM_ARROW = (
     (pa.types.is_duration, "interval"),
     (pa.types.is_interval, "interval"),
 )
+
+
+def oids_of_numbers(values: Sequence[Any] | None) -> list[int]:
+    """The types of parameters for the server: that of each Decimal, and 0, which it finds out."""
+    return [NUMERIC if isinstance(value, Decimal) else 0 for value in values or ()]

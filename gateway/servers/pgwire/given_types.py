@@ -1,0 +1,95 @@
+"""Gives parameters among the results of a statement the types that a client sends with it.
+
+PostgreSQL takes ``SELECT $1`` for a text only where the client leaves the type of the value open.
+What a statement was described with and what it gives must be of one type: clients read the bytes of
+the one as the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from gateway.servers.pgwire import types
+from gateway.session.description import StatementDescription, describe
+from gateway.session.session import Session
+from journal.model.plan import USER_PARAMETER
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+_KINDS = {
+    types.BOOL: "BOOLEAN", types.INT2: "SMALLINT", types.INT4: "INTEGER", types.INT8: "BIGINT",
+    types.FLOAT4: "FLOAT", types.FLOAT8: "DOUBLE", types.BYTEA: "BLOB", types.DATE: "DATE",
+    types.TIME: "TIME", types.TIMESTAMP: "TIMESTAMP", types.TIMESTAMPTZ: "TIMESTAMPTZ",
+    types.INTERVAL: "INTERVAL", types.UUID: "UUID", types.TEXT: "VARCHAR",
+}  # fmt: skip
+"""Types whose values a cast leaves as they are; a numeric has as many digits as its value."""
+
+
+def describe_as_given(
+    session: Session, parsed: Parsed, oids: Sequence[int]
+) -> tuple[Parsed, StatementDescription]:
+    """What a statement takes and gives, and the statement with casts to the types in ``oids``.
+
+    Only parameters whose places say no type are cast, and only where they become results.
+    """
+    found = describe(session, parsed)
+    given = {
+        f"{USER_PARAMETER}{place}": oid
+        for place, oid in enumerate(oids)
+        if oid and place < len(found.parameters) and found.parameters[place] is None
+    }
+    if not given:
+        return parsed, found
+    typed = _with_casts(parsed, given)
+    numbers = dict.fromkeys((n for n, oid in given.items() if oid == types.NUMERIC.oid), Decimal(1))
+    if typed is parsed and not numbers:
+        return parsed, found
+    known = describe(session, typed, numbers)
+    return typed, replace(known, parameters=found.parameters)
+
+
+def _with_casts(parsed: Parsed, given: dict[str, int]) -> Parsed:
+    assert isinstance(parsed.statement, SqlStatement)
+    kinds = {name: kind for name, oid in given.items() if (kind := _kind(oid)) is not None}
+    ast = parsed.statement.ast.copy()
+    named = []
+    for node in list(ast.find_all(exp.Placeholder)):
+        kind = kinds.get(node.name)
+        if kind is None or not _is_of_result(node):
+            continue
+        named.append(f"{node.name} {kind}")
+        cast: exp.Expr = exp.cast(node.copy(), kind, dialect="duckdb")
+        if isinstance(node.parent, exp.Select):
+            cast = exp.alias_(cast, "?column?", quoted=True)
+        node.replace(cast)
+    if not named:
+        return parsed
+    # The text names the plan in the cache, where that of other types may stand.
+    text = f"{parsed.text} -- {', '.join(named)}"
+    return replace(parsed, statement=replace(parsed.statement, ast=ast), text=text)
+
+
+def _kind(oid: int) -> str | None:
+    element = types.ELEMENTS.get(oid)
+    if element is not None:
+        return f"{_KINDS[element]}[]" if element in _KINDS else None
+    known = types.BY_OID.get(oid)
+    return None if known is types.TEXT or known is None else _KINDS.get(known)
+
+
+def _is_of_result(node: exp.Expr) -> bool:
+    """True for a part of a column of a SELECT or VALUES, and of no condition in it."""
+    while node.parent is not None:
+        above = node.parent
+        if isinstance(above, exp.Select):
+            return node.arg_key == "expressions"
+        if isinstance(above, exp.Values):
+            return not isinstance(above.parent, exp.Insert)
+        if isinstance(above, exp.Predicate | exp.Query | exp.DML):
+            return False
+        node = above
+    return False
