@@ -49,6 +49,7 @@ class DialectSemantics:
     ``schemas_are_there``: SET schema and SET search_path take schemas that exist alone.
     ``settings_are_undone``: a ROLLBACK undoes what SET did in the transaction, and a failed one
     takes no SET.
+    ``generates_from_generated``: a generated column may read another one.
     """
 
     short_rows: bool = False
@@ -68,6 +69,7 @@ class DialectSemantics:
     parts_in_turn: bool = False
     schemas_are_there: bool = False
     settings_are_undone: bool = False
+    generates_from_generated: bool = True
 
 
 _STRICT = DialectSemantics()
@@ -84,6 +86,7 @@ _POSTGRES = DialectSemantics(
     keeps_lengths=True,
     returns_sources=True,
     settings_are_undone=True,
+    generates_from_generated=False,
 )
 _SEMANTICS = {
     "duckdb": DialectSemantics(upserts_first=True, parts_in_turn=True, schemas_are_there=True),

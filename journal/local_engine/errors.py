@@ -29,6 +29,7 @@ _ADVICE = {
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "check the value, or use a wider type",
+    Code.OUTPUT_PLACE: "count the outputs from 1, or write the expression",
     Code.MOMENT_RANGE: "check the value; months have 28 to 31 days, and days 24 hours",
     Code.MOMENT_TEXT: "write it as YYYY-MM-DD HH:MM:SS, an interval as '3 days 04:05:06'",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
@@ -40,6 +41,7 @@ _ADVICE = {
 }
 _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"must appear in the GROUP BY|GROUP BY clause", re.I), Code.GROUPING),
+    (re.compile(r"^(GROUP BY|ORDER) term out of range"), Code.OUTPUT_PLACE),
     (re.compile(r"More than one row returned by a subquery", re.I), Code.CARDINALITY),
     (re.compile(r"duplicate alias", re.I), Code.DUPLICATE_ALIAS),
     (re.compile(r"operations can only apply .* same number", re.I), Code.COLUMN_COUNT),

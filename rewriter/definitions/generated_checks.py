@@ -34,6 +34,21 @@ _CHANGING = VOLATILE_FUNCTIONS | frozenset(
 """Functions that may give another value the next time; ``age`` with one argument does."""
 
 
+def check_plain_sources(draft: TableDraft) -> None:
+    """Raise GENERATED_FROM_GENERATED if a generated column of a draft reads another one."""
+    generated = {fold(c.name) for c in draft.columns if c.generated is not None}
+    for column in draft.columns:
+        held = exp.Paren(this=expression(column.generated)) if column.generated else exp.Paren()
+        for used in held.find_all(exp.Column):
+            if fold(used.name) in generated:
+                raise PalimpsestError(
+                    Code.GENERATED_FROM_GENERATED,
+                    f'cannot use generated column "{used.name}" in column generation expression',
+                    advice="repeat its expression",
+                    position=position_of(used),
+                )
+
+
 def settle_generated(draft: TableDraft, describe: Describe) -> None:
     """Check the generated columns of a draft, name physical columns in them, give them types."""
     waiting = [i for i, c in enumerate(draft.columns) if c.generated is not None]

@@ -34,7 +34,9 @@ from rewriter.reading import (
     postgres_numbers,
     postgres_operators,
     postgres_patterns,
+    postgres_result_types,
     postgres_rows,
+    postgres_selected,
 )
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
@@ -129,11 +131,17 @@ def _changed(value: T, context: RewriteContext) -> T:
             for node in value.find_all(*postgres_jsonb_equality.KINDS)
         )
         writes = postgres_jsonb_written.writes_jsonb(value, types)
-        if not (equates or writes) and not any(
+        selects = postgres_selected.reads_selected(value, types)
+        casts = not is_postgres and postgres_result_types.concerns_results(value, types)
+        if not (equates or writes or selects or casts) and not any(
             _concerns(node, context) for node in value.find_all(*kinds)
         ):
             return value
         holder = exp.Paren(this=copy_tree(value))
+        if casts:
+            postgres_result_types.cast_results(holder.this, types)
+        if selects:
+            postgres_selected.read_selected(holder, types)
         if writes:
             postgres_jsonb_written.spell_constants(holder, types)
         if equates and not is_postgres:

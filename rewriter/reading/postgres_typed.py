@@ -47,6 +47,7 @@ from rewriter.reading.postgres_bytes import (
     spell_place_of_bytes,
     spell_trim,
 )
+from rewriter.reading.postgres_casts import spell_value_cast
 from rewriter.reading.postgres_collations import spell_case, spell_extreme
 from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_intervals import spell_made_interval
@@ -73,6 +74,7 @@ from rewriter.reading.postgres_regexps import (
     spell_replaced,
     spell_substr,
 )
+from rewriter.reading.postgres_text_calls import PRETTY_SIZE, spell_normalized, spell_unicode
 from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
 from rewriter.reading.value_types import ValueTypes
@@ -123,7 +125,9 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         cast = node.copy()
         cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
         return cast
-    return cast_bits(node, types) if node.to.this is exp.DType.BIT else None
+    if node.to.this is exp.DType.BIT:
+        return cast_bits(node, types)
+    return spell_value_cast(node, types)
 
 
 def _is_inexact(value: exp.Expr, types: ValueTypes) -> bool:
@@ -307,6 +311,8 @@ TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     "octet_length": (1, _of_one(_octets)),
     "pg_typeof": (1, _of_one(spell_typeof)),
     "to_char": (2, spell_template),
+    "pg_size_pretty": (1, _of_one(lambda size, _: fill(PRETTY_SIZE, n=exp.paren(size.copy())))),
+    "unistr": (1, _of_one(lambda text, _: spell_unicode(text))),
     "to_date": (2, spell_reading),
     "to_timestamp": (2, spell_reading),
 }
@@ -389,6 +395,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.VariancePop, exp.StddevPop), spell_spread),
     exp.Bracket: spell_place,
     exp.Length: _length_of_bytes,
+    exp.Normalize: lambda node, _: spell_normalized(node),
     exp.MakeInterval: lambda node, _: spell_made_interval(node),
     exp.Pad: lambda node, _: spell_padded(node),
     exp.Chr: lambda node, _: spell_character(node),

@@ -37,7 +37,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.collations import TEXTS, check_collations
 from rewriter.definitions.definition import LIKE_PARTS, TableDraft
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
-from rewriter.definitions.generated_checks import settle_generated
+from rewriter.definitions.generated_checks import check_plain_sources, settle_generated
 from rewriter.definitions.index_names import with_index_names
 from rewriter.definitions.new_relations import (
     already_exists,
@@ -53,6 +53,7 @@ from rewriter.definitions.sequences import with_named_defaults, without_calls
 from rewriter.definitions.skipping import made_before
 from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.pivots import check_values_listed
 from rewriter.reading.read_rewriter import Reads
@@ -120,6 +121,8 @@ def _read_elements(
     draft.read_elements([*nodes, *options.columns])
     order += [fold(column.name) for column in options.columns]
     draft.columns.sort(key=lambda column: order.index(fold(column.name)))
+    if not semantics_of(context.dialect).generates_from_generated:
+        check_plain_sources(draft)
     settle_generated(draft, context.describe)
 
 

@@ -12,6 +12,9 @@ import re
 from journal.model.errors import Code, PalimpsestError, Position
 
 _OF_E = re.compile(r"\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|([uU])|.)|.", re.S)
+_OF_UNISTR = re.compile(
+    r"\\(?:([\da-f]{4})|\+([\da-f]{6})|u([\da-f]{4})|U([\da-f]{8})|(\\)|())|.", re.I | re.S
+)
 _NO_SIGN = re.compile(r"[\da-f+'\"\s]", re.I)
 _LAST = 0x10FFFF
 
@@ -42,7 +45,22 @@ def check_unicode_text(text: str, sign: str, position: Position) -> None:
     _check_values(found, position)
 
 
-def _check_values(values: list[int | None], position: Position) -> None:
+def unescaped(text: str, position: Position | None) -> str:
+    """A text ``d\\0061ta`` with the characters that its escapes stand for; raises SYNTAX."""
+    found: list[str] = []
+    values: list[int | None] = []
+    for match in _OF_UNISTR.finditer(text):
+        if match[6] is not None:
+            raise _refusal("invalid Unicode escape", position)
+        digits = next((digits for digits in match.groups()[:4] if digits is not None), None)
+        values.append(None if digits is None else int(digits, 16))
+        found.append(match[5] or (match[0] if digits is None else chr(int(digits, 16))))
+    _check_values(values, position)
+    # Two halves of a pair are one character.
+    return "".join(found).encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def _check_values(values: list[int | None], position: Position | None) -> None:
     """Raise for numbers of no character; None is a character that is written as it is."""
     is_open = False
     for value in values:
@@ -56,7 +74,7 @@ def _check_values(values: list[int | None], position: Position) -> None:
         raise _refusal("invalid Unicode surrogate pair", position)
 
 
-def _refusal(why: str, position: Position) -> PalimpsestError:
+def _refusal(why: str, position: Position | None) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
         why,

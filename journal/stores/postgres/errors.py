@@ -27,6 +27,7 @@ _BY_CODE = {
     Code.DEPENDENT_OBJECTS: "2BP01",
     Code.WRONG_OBJECT: "42809",
     Code.GROUPING: "42803",
+    Code.OUTPUT_PLACE: "42P10",
     Code.BIND: "42601",
     Code.CONVERSION: "22P02",
     Code.MOMENT_TEXT: "22007",
@@ -70,6 +71,7 @@ _CLASSES = {
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "check the value, or use a wider type",
+    Code.OUTPUT_PLACE: "count the outputs from 1, or write the expression",
     Code.MOMENT_RANGE: "check the value; months have 28 to 31 days, and days 24 hours",
     Code.MOMENT_TEXT: "write it as YYYY-MM-DD HH:MM:SS, an interval as '3 days 04:05:06'",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",

@@ -1,0 +1,67 @@
+"""Results in the types that PostgreSQL gives them, where a store computes in others. Pure.
+
+avg(i)                          of whole numbers and NUMERICs: a NUMERIC, which drivers do not round
+length(s), ntile(4), d - e      an INTEGER
+
+Only outputs of the statement itself are cast: within it all numbers compute alike.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.sql.relations import ident
+from rewriter.reading.value_types import KIND, ValueTypes
+from rewriter.syntax.postgres_names import postgres_name
+
+_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT"})
+_COUNTED = (exp.Length, exp.StrPosition, exp.ArraySize, exp.Ntile)
+_MEAN = "DECIMAL(38, 16)"
+_MEAN_DIGITS = 22
+"""Before the point; a NUMERIC of more of them stays what the store makes of it."""
+
+
+def concerns_results(tree: exp.Expr, types: ValueTypes) -> bool:
+    """True for a query with outputs of another type."""
+    return any(_kind_of(output.unalias(), types) is not None for output in _outputs(tree))
+
+
+def cast_results(tree: exp.Expr, types: ValueTypes) -> None:
+    """Cast these outputs, in place."""
+    for output in list(_outputs(tree)):
+        value = output.unalias()
+        kind = _kind_of(value, types)
+        if kind is None:
+            continue
+        shown = exp.cast(value.copy(), "VARCHAR", dialect="duckdb") if kind == _MEAN else value
+        made = exp.cast(shown.copy(), kind, dialect="duckdb")
+        made.meta[KIND] = kind
+        name = output.alias or postgres_name(value) or "?column?"
+        output.replace(exp.Alias(this=made, alias=ident(name)))
+
+
+def _outputs(tree: exp.Expr) -> list[exp.Expr]:
+    query = tree.expression if isinstance(tree, exp.Create) else tree
+    return query.expressions if isinstance(query, exp.Select) else []
+
+
+def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
+    """The type to give an output; None for one that has its type."""
+    inner = value
+    while isinstance(inner, exp.Window | exp.Filter | exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.Avg):
+        kind = types.of(inner.this).kind or ""
+        return _MEAN if kind in _WHOLE or _is_narrow(kind) else None
+    if isinstance(inner, exp.Sub):
+        kinds = [types.of(side).kind for side in (inner.this, inner.expression)]
+        return "INTEGER" if kinds == ["DATE", "DATE"] else None
+    return "INTEGER" if isinstance(inner, _COUNTED) else None
+
+
+def _is_narrow(kind: str) -> bool:
+    """True for a NUMERIC whose mean has few enough digits before the point."""
+    digits, _, fraction = kind.removeprefix("DECIMAL(").rstrip(")").partition(",")
+    if not kind.startswith("DECIMAL(") or not digits.isdigit():
+        return False
+    return int(digits) - int(fraction or 0) <= _MEAN_DIGITS

@@ -1,0 +1,98 @@
+"""Casts, functions and refusals of PostgreSQL that stores lack, on every kind of store."""
+
+from __future__ import annotations
+
+from datetime import time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+VALUES: tuple[tuple[str, Any], ...] = (
+    ("'on'::text::boolean", True),
+    ("s::boolean", False),
+    ("pg_size_pretty(100000::bigint)", "98 kB"),
+    ("pg_size_pretty(-123456789012::bigint)", "-115 GB"),
+    ("pg_size_pretty(10239::bigint)", "10239 bytes"),
+    ("unistr('d\\0061t\\+000061')", "data"),
+)
+CLOCKS: tuple[tuple[str, Any], ...] = (
+    ("(t::interval)::text", "10:20:00"),
+    ("i::time", time(2, 0)),
+    ("(INTERVAL '-1 hour')::time", time(23, 0)),
+    ("'P1DT2H'::text::interval::text", "1 day 02:00:00"),
+)
+
+
+def test_values_are_cast_and_computed(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'of')")
+    for query, wanted in VALUES:
+        assert con.execute(f"SELECT {query} FROM t").fetchall() == [(wanted,)], query
+
+
+@pytest.mark.drifts(toy="it has no intervals", hive="it has no times of day")
+def test_times_of_day_and_intervals_are_cast(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, t TIME, i INTERVAL)")
+    con.execute("INSERT INTO t VALUES (1, '10:20', '26:00')")
+    for query, wanted in CLOCKS:
+        assert con.execute(f"SELECT {query} FROM t").fetchall() == [(wanted,)], query
+    con.execute("INSERT INTO t (k, t, i) SELECT 2, i, t FROM t")
+    found = con.execute("SELECT t, i::text FROM t WHERE k = 2").fetchall()
+    assert found == [(time(2, 0), "10:20:00")]
+    assert con.execute("SELECT normalize('e\u0301') = 'é'").fetchall() == [(True,)]
+
+
+@pytest.mark.drifts(toy="it takes any value for a column")
+def test_constants_that_are_selected_are_read_as_those_of_values(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, b BOOLEAN, d DATE)")
+    con.execute("INSERT INTO t SELECT 1, 'off', '8-Jan-99'")
+    con.execute("INSERT INTO t (d, b, k) SELECT '1/8/1999', 'ye', 2 UNION ALL SELECT NULL, 'n', 3")
+    rows = con.execute("SELECT k, b, d::text FROM t ORDER BY k").fetchall()
+    assert rows == [(1, False, "1999-01-08"), (2, True, "1999-01-08"), (3, False, None)]
+    with pytest.raises(gateway.Error):
+        con.execute("INSERT INTO t (k, b) SELECT 4, 'o'")
+
+
+@pytest.mark.drifts(toy="it has no numbers of a type")
+def test_results_have_the_types_of_postgresql(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR, n NUMERIC(9, 2), f FLOAT)")
+    con.execute("INSERT INTO t VALUES (1, 'abc', 1.5, 0.5), (2, 'd', 2.25, 1.5)")
+    cursor = con.execute("SELECT avg(k), avg(n) AS m, avg(f) FROM t")
+    assert cursor.fetchall() == [(Decimal("1.5"), Decimal("1.875"), 1.0)]
+    assert [column[0] for column in cursor.description or ()] == ["avg", "m", "avg"]
+    cursor = con.execute("SELECT length(s), ntile(2) OVER (ORDER BY k) FROM t ORDER BY k")
+    assert cursor.fetchall() == [(3, 1), (1, 2)]
+    assert [column[1] for column in cursor.description or ()] == ["INTEGER", "INTEGER"]
+    assert con.execute("SELECT avg(k) * 2, round(avg(n), 2) FROM t").fetchall() == [
+        (3, Decimal("1.88"))
+    ]
+
+
+@pytest.mark.parametrize("clause", ["GROUP BY 2", "ORDER BY 2"])
+@pytest.mark.drifts(toy="it has errors of its own")
+def test_a_place_without_an_output_is_refused(store: Store, clause: str) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(f"SELECT k FROM t {clause}").fetchall()
+    assert raised.value.sqlstate == "42P10"
+
+
+def test_a_generated_column_reads_no_other_one(store: Store) -> None:
+    generated = "b INTEGER GENERATED ALWAYS AS (a + 1) STORED"
+    another = "c INTEGER GENERATED ALWAYS AS (b + 1) STORED"
+    definition = f"CREATE TABLE g (a INTEGER, {generated}, {another})"
+    with pytest.raises(gateway.Error) as raised:
+        store.connect(dialect="postgres").execute(definition)
+    assert raised.value.sqlstate == "42P17"
+    store.connect(dialect="duckdb").execute(definition)
