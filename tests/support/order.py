@@ -10,8 +10,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TypeVar
 
-HEAVY = ("hive", "spark_compaction", "elsewhere", "database", "simulation", "contract", "docs")
-"""Folders of tests that take long, most of it first; one worker begins with each."""
+HEAVY = (
+    *("hive", "spark_compaction", "elsewhere", "database", "simulation", "contract", "docs"),
+    "architecture",
+)
+"""Folders of tests that take long, most of it first; one worker begins with each.
+
+The last one reads every file of the code, once in each worker that has some of its tests."""
 
 T = TypeVar("T")
 
