@@ -52,7 +52,7 @@ def _found(client: Callable[[str], Any], sql: str) -> Any:
         return error.sqlstate
 
 
-@pytest.mark.first(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0])
 @pytest.mark.timeout(180)
 def test_as_plain_tables_do(

@@ -90,7 +90,7 @@ def _run(con: Connection, sql: str, *, explicit: bool) -> int:
 
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS))
-@pytest.mark.parametrize("explicit", [False, True])
+@pytest.mark.parametrize("explicit", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_version_within_the_skew_is_written_above(
     con: Connection, admin: Any, kind: str, name: str, explicit: bool
 ) -> None:
@@ -287,6 +287,7 @@ def test_a_commit_that_waited_for_others_sees_what_they_wrote(
     assert _both(con, admin) == [(1, "late")]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["timestamptz", "bigint"])
 def test_nobody_loses_a_change(cluster: Cluster, database: str, url: str, kind: str) -> None:
     found = contend(cluster.conninfo(database), url, kind, classic=2, ours=2, seconds=3.0)

@@ -21,7 +21,7 @@ CASES = [
 ]
 
 
-@pytest.mark.first(1)
+@pytest.mark.long
 @pytest.mark.parametrize(("store", "config", "seeds"), CASES)
 @pytest.mark.timeout(240)
 def test_gateway_and_postgres_agree(

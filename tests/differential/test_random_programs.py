@@ -18,6 +18,7 @@ SHARES = {"plain": 6, "flush": 4, "flush_and_restart": 4}
 CASES = [(name, share) for name, shares in SHARES.items() for share in range(shares)]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("config", "share"),
     [
@@ -36,6 +37,7 @@ def test_gateway_and_oracle_agree(tmp_path: Path, config: str, share: int) -> No
     assert [str(finding) for finding in findings] == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_gateway_and_oracle_agree_by_position(tmp_path: Path) -> None:
     with always_by_position():
@@ -78,6 +80,7 @@ def test_shrinking_leaves_no_read_without_its_mark() -> None:
     assert all(mark in shorter for shorter in tried if read in shorter)
 
 
+@pytest.mark.long
 def test_jobs_change_no_answer_but_what_they_are_asked_to(tmp_path: Path) -> None:
     fuzzer = Fuzzer(tmp_path, Disturbance(), upkeep=Upkeep(jobs=ALL_JOBS))
     try:

@@ -103,6 +103,7 @@ def test_what_cannot_be_moved_stays_until_the_next_run(
     assert days.sorted("SELECT * FROM days") == before
 
 
+@pytest.mark.long
 def test_killed_after_the_copy_nothing_is_there_twice(
     days: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

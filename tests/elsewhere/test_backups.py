@@ -23,6 +23,7 @@ def _backup(client: Client, place: str, more: str = "") -> None:
     client(f"CALL system.backup('people', name => 'far', to => '{place}'{more})")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["s3", "file", "path"])
 def test_a_copy_is_restored(people: Client, bucket: str, tmp_path: Path, kind: str) -> None:
     places = {"s3": f"s3://{bucket}/b", "file": f"file://{tmp_path}/b", "path": f"{tmp_path}/b"}

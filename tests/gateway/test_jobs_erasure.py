@@ -91,6 +91,7 @@ def test_archived_rows_are_erased_too(run: Client) -> None:
     assert states == []
 
 
+@pytest.mark.long
 def test_a_hold_keeps_a_purge_back_until_it_is_released(run: Client) -> None:
     ((hold, *_),) = run(f"PLACE HOLD ON t FOR SUBJECT email = '{TOKEN}' REASON 'matter 7'")
     run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")

@@ -58,6 +58,7 @@ RETENTION = ["check", "swap", *(pytest.param(s, marks=SLOW) for s in STEPS)]
 RESTORE = ["commit", *(pytest.param(s, marks=SLOW) for s in ("begin", "before commit"))]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("step", RETENTION)
 def test_retention(tmp_path: Path, step: str) -> None:
     root = tmp_path / "warehouse"
@@ -77,6 +78,7 @@ def test_retention(tmp_path: Path, step: str) -> None:
     run.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", RESTORE)
 def test_restore(tmp_path: Path, step: str) -> None:
     root = tmp_path / "warehouse"

@@ -33,6 +33,7 @@ con.execute("INSERT INTO t SELECT id FROM s")
 """
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_edges_are_as_durable_as_rows(tmp_path: Path, moment: str) -> None:
     url = f"palimpsest:///{tmp_path}/w"

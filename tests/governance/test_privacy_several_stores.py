@@ -296,6 +296,7 @@ def test_what_is_done_in_one_store_is_not_called_cancelled(
     assert list(view.batch.detail["uncovered"]) == ["west"]
 
 
+@pytest.mark.long
 def test_exports_become_one_file_which_each_store_removes(
     control: Connection, tmp_path: Path
 ) -> None:
@@ -327,6 +328,7 @@ def test_exports_become_one_file_which_each_store_removes(
     assert gone.value.code is Code.FILE_ACCESS
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_open")
 def test_a_restriction_is_lifted_everywhere(control: Connection, tmp_path: Path) -> None:
     request = ask(control, PrivacyAction.RESTRICTION)

@@ -140,7 +140,10 @@ def test_what_waits_is_asked_again_only_after_a_change(
 @pytest.mark.parametrize(
     # In the long one the list of recent statements, 500 of them, is full before the first look.
     ("days", "first"),
-    [(14, 6), pytest.param(365, 260, marks=pytest.mark.slow)],
+    [
+        pytest.param(14, 6, marks=pytest.mark.long),
+        pytest.param(365, 260, marks=pytest.mark.slow),
+    ],
 )
 def test_memory_stays_flat_over_simulated_days(con: Connection, days: int, first: int) -> None:
     name = {"timezone": "America/New_York", "every": "1 day", "start": "2013-01-01"}

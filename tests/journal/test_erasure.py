@@ -135,6 +135,7 @@ def test_identifiers_are_found_inside_nested_values(run: Client) -> None:
     assert _holders(run) == []
 
 
+@pytest.mark.long
 def test_a_condition_erases_rows_that_met_it_in_any_version(run: Client) -> None:
     version = _people(run)
     shown = run("ERASE FROM people WHERE email LIKE 'Qz7%' OR id = 8 REASON 'ticket 1'")
@@ -346,6 +347,7 @@ def test_backups_and_retired_segments_bring_nobody_back(run: Client) -> None:
     assert verify(_journal(run)).is_clean
 
 
+@pytest.mark.long
 def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
     version = _people(run)
     before = _others(run, [version])
@@ -359,6 +361,7 @@ def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
 STEPS = ("accept", "stage", "swap", "retired", "receipts", "scrub", "closing")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("step", in_tiers(STEPS, {"accept", "swap", "receipts"}))
 def test_killed_at_any_step_a_rerun_finishes(
     connect: Callable[..., Client], tmp_path: Path, step: str

@@ -37,6 +37,7 @@ def test_each_job_does_what_it_planned() -> None:
     assert all(did.values()), did
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(_steps)
 def test_what_is_planned_is_done(steps: list[Step]) -> None:

@@ -45,6 +45,7 @@ def test_what_failed_once_is_taken_or_refused(store: str, dialect: str, text: st
     assert not verdict.finding, verdict.detail
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("store", sorted(STORES))
 def test_changed_statements_are_taken_or_refused(store: str) -> None:
     for seed in range(SEEDS):

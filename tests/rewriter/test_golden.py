@@ -6,8 +6,10 @@ in every table and view afterwards. `python -m tests.rewriter.golden --write` re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import sqlglot
@@ -28,6 +30,8 @@ from tests.support.outcome import difference as outcome_difference
 CASES = all_cases()
 IDS = [case.name for case in CASES]
 RUN = [case for case in CASES if "run" not in case.options]
+_RUN_OF_A_RULE = 2
+"""Cases of each rule that ``make test`` runs; the logic files run statements of each rule too."""
 LISTED = (
     "SELECT table_schema, table_name, table_type FROM information_schema.tables"
     " WHERE table_schema IN ('main', 'hr') AND table_catalog = current_database() ORDER BY ALL"
@@ -107,7 +111,17 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
         engine.close()
 
 
-@pytest.mark.parametrize("case", RUN, ids=[case.name for case in RUN])
+def _effects() -> Iterator[Any]:
+    """The cases to run, after the first of each rule marked ``long``."""
+    met: Counter[str] = Counter()
+    for case in RUN:
+        rule = case.path.parent.name
+        met[rule] += 1
+        marks = pytest.mark.long if met[rule] > _RUN_OF_A_RULE else ()
+        yield pytest.param(case, id=case.name, marks=marks)
+
+
+@pytest.mark.parametrize("case", list(_effects()))
 def test_effect_is_that_of_an_ordinary_table(case: Case, engines: Engines) -> None:
     oracle, gateway = engines.oracle, engines.gateway
     client = engines.clients.get(case.options.get("client", "duckdb"), gateway)

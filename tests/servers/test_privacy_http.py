@@ -133,6 +133,7 @@ def _raw(api: Api, path: str, header: str) -> tuple[bytes, str]:
         return answer.read(), answer.headers[f"{header}-Signature"]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("version", "root", "requests", "header"),
     [

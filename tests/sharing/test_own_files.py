@@ -40,6 +40,7 @@ def test_rows_that_a_client_writes_are_those_that_the_owner_writes(
             assert found[0] == found[1]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("further", ["", ", h HUGEINT"])
 def test_rows_that_a_client_reads_are_those_that_the_owner_reads(
     root: Path, owner: Connection, tmp_path: Path, further: str

@@ -43,7 +43,12 @@ def test_recorded_history_has_no_anomaly(tmp_path: Path, size: tuple[int, int]) 
 
 
 @pytest.mark.parametrize(
-    "kills", [3, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])]
+    "kills",
+    [
+        1,
+        pytest.param(3, marks=pytest.mark.long),
+        pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    ],
 )
 def test_killed_writer_loses_nothing(tmp_path: Path, kills: int) -> None:
     run = CrashRun(tmp_path, random.Random(11), longest_s=0.8)

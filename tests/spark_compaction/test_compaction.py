@@ -229,6 +229,7 @@ def test_auto_does_what_the_limits_ask_for(run: Client) -> None:
     assert _compact(run, "auto").state == "nothing"
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("kind", ["INTEGER", "VARCHAR"])
 @pytest.mark.parametrize("waits", ["all of it", "changes", "nothing"])
 def test_a_dry_run_says_what_would_be_done(run: Client, kind: str, waits: str) -> None:

@@ -31,6 +31,7 @@ def _in_tiers(kinds: Iterable[str]) -> list[Any]:
     ]
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("kind", _in_tiers(VALUES))
 def test_values_survive(run: Client, kind: str) -> None:
     value = VALUES[kind]
@@ -72,7 +73,7 @@ KEYS = {
 }
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", _in_tiers(KEYS))
 def test_keys_survive(run: Client, kind: str) -> None:
     """Small files, so that ranges of such keys are compared, counted and cut."""

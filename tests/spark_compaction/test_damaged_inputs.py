@@ -67,12 +67,17 @@ def _made(run: Client) -> None:
     run("CALL system.flush('t')")
 
 
-_CASES = [
-    pytest.param(job, damage, marks=() if job == "major" or damage == "data" else pytest.mark.slow)
-    for job in JOBS
-    for damage in DAMAGES
-]
-"""All damages for one job, and one for each of the others; the rest when there is time."""
+def _tier(job: str, damage: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Whose rows are damaged in ``make test`` are a merge's and a purge's.
+
+    All damages for one job and one for each of the others are ``long``, the rest ``slow``.
+    """
+    if damage == "data" and job in ("major", "purge"):
+        return ()
+    return (pytest.mark.long if job == "major" or damage == "data" else pytest.mark.slow,)
+
+
+_CASES = [pytest.param(job, damage, marks=_tier(job, damage)) for job in JOBS for damage in DAMAGES]
 
 
 @pytest.mark.parametrize(("job", "damage"), _CASES)

@@ -67,7 +67,7 @@ def _compact(run: Client, engine: Any = None) -> str:
     return run_job(_journal(run), job, 1, engine or LocalEngine(), options=NOW).state
 
 
-@pytest.mark.first(1)
+@pytest.mark.long
 @pytest.mark.parametrize("step", in_tiers([*STEPS, *SPARK_STEPS], {"in stage", "after swap"}))
 def test_the_owner_is_killed(
     connect: Callable[..., Client], root: Path, step: str, request: pytest.FixtureRequest

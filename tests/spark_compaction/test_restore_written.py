@@ -252,6 +252,7 @@ Client(pathlib.Path(sys.argv[1]))("CALL system.restore('t', backup => 'b')")
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", in_tiers(["half", "all"], {"all"}))
 def test_the_owner_is_killed(tmp_path: Path, root: Path, step: str) -> None:
     first = Client(tmp_path / "warehouse")

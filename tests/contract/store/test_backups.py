@@ -143,6 +143,7 @@ def _submit(con: Connection) -> None:
     erasure_of(con.session).accept(ErasureSpec({"b": [TOKEN]}), "tester")
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_who_is_in_a_backup_only_is_found_there(
     store: Store, table: Connection, monkeypatch: pytest.MonkeyPatch

@@ -184,6 +184,7 @@ def test_a_copy_that_is_gone_at_the_purge_is_waited_for(
     assert _holders(store, tmp_path) == []
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.BACKUPS)
 @pytest.mark.also_on("hive", "postgres")
 def test_archived_rows_and_dropped_columns_lose_their_values(

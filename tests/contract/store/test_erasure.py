@@ -197,6 +197,7 @@ def test_many_requests_share_one_pass_and_some_find_nobody(
     assert receipts[nobody.id] == [0, 0]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_what_was_erased_cannot_be_written_again_until_it_is_let_in(
     store: Store, people: Connection

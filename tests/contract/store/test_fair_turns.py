@@ -60,6 +60,7 @@ def test_two_writers_of_one_row_each_make_a_fair_share(store: Store) -> None:
     assert min(made) * 10 >= max(made), made
 
 
+@pytest.mark.long
 @pytest.mark.also_on("postgres")
 @pytest.mark.needs(Capability.TURNS_OF_WRITERS)
 def test_a_slow_writer_comes_second_to_a_quick_one_a_few_times(store: Store) -> None:

@@ -173,6 +173,7 @@ def test_a_hold_on_a_table_spares_whatever_a_request_is_about_in_it(con: Connect
     assert {r.state.value for r in run(con)} == {"COMPLETED"}
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_a_release_that_is_killed_has_not_happened(
     store: Store, con: Connection, monkeypatch: pytest.MonkeyPatch
@@ -193,6 +194,7 @@ def test_a_release_that_is_killed_has_not_happened(
     assert {r.state.value for r in run(con)} == {"COMPLETED"}
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.HOLDS_DURING_PURGES)
 def test_a_hold_that_is_placed_while_a_purge_runs_keeps_what_it_covers(
     store: Store, con: Connection, monkeypatch: pytest.MonkeyPatch

@@ -123,6 +123,7 @@ def test_jobs_change_nothing_of_them(store: Store, con: Connection) -> None:
     assert rows(con, "SELECT k FROM t WHERE seat = 7 ORDER BY k") == [(1,), (2,)]
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.BACKUPS)
 @pytest.mark.also_on("hive", "postgres")
 def test_a_restore_must_keep_them(con: Connection) -> None:
@@ -149,6 +150,7 @@ def test_migrations(store: Store) -> None:
     engine.dispose()
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_many_writers_leave_each_value_once(store: Store, con: Connection) -> None:
     def write(number: int) -> int:

@@ -110,6 +110,7 @@ def test_the_store_gives_the_form_of_the_reference(con: Connection) -> None:
             assert [forms[n] for n in range(len(TEXTS))] == [*map(reference, TEXTS)], word
 
 
+@pytest.mark.long
 @pytest.mark.also_on("postgres")
 @pytest.mark.also_on("hive")
 def test_every_spelling_is_erased_and_none_comes_back(con: Connection) -> None:

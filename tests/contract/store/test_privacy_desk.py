@@ -374,6 +374,7 @@ def test_a_scheduler_runs_requests_that_are_old(
     assert "failed" not in caplog.text
 
 
+@pytest.mark.long
 def test_a_legal_hold_keeps_a_request_until_its_release(store: Store, url: str) -> None:
     with store.connect() as con:
         (hold,) = rows(

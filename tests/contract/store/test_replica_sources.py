@@ -73,6 +73,7 @@ def _refused(connection: Connection, table: str, email: str) -> None:
     assert caught.value.code == "PAL-306"
 
 
+@pytest.mark.long
 def test_f40_each_source_erases_in_its_part_and_nowhere_else(
     source: Connection, other_source: Connection, target: Connection, other_store: Store
 ) -> None:

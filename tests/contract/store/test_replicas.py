@@ -223,6 +223,7 @@ def test_p1_what_is_hidden_at_the_source_is_gone_before_the_purge_and_back_if_ca
     assert not other_store.holders("p34@x.org")
 
 
+@pytest.mark.long
 @pytest.mark.also_on("postgres")
 def test_p1_who_was_erased_is_not_written_to_a_promoted_replica(
     source: Connection, target: Connection, other_store: Store
