@@ -26,13 +26,12 @@ from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from gateway.session.request import StatementRequest
 from journal.model.plan import Fetch
-from journal.stores.postgres.cursor import ChunkCursor
+from journal.stores.postgres.cursor import ChunkCursor, Sent
 from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.text import render
 from tests.support.postgres import Cluster
 
 DIRECT = "the same, directly"
-ALONE = "its INSERT, alone"
 PLAIN = "an ordinary table"
 POINTS = 200
 MORE_MS = 2.0
@@ -46,9 +45,6 @@ WRITES = {
     "point insert": "INSERT INTO t VALUES (?, 1, 1)",
     "point delete": "DELETE FROM t WHERE a = ?",
 }
-
-Sent = tuple[str, Sequence[Any] | None]
-"""A statement as the server gets it, and its parameters."""
 
 
 def rewritten(con: Connection, sql: str) -> str:
@@ -66,17 +62,23 @@ def rewritten(con: Connection, sql: str) -> str:
 def recorded() -> Iterator[list[Sent]]:
     """What the gateway sends meanwhile."""
     sent: list[Sent] = []
-    execute = ChunkCursor.execute
+    execute, run_together = ChunkCursor.execute, ChunkCursor.run_together
 
     def listening(self: ChunkCursor, query: Any, params: Any = None, **rest: Any) -> Any:
         sent.append((query, params))
         return execute(self, query, params, **rest)
 
+    def listening_together(self: ChunkCursor, statements: Sequence[Sent]) -> Any:
+        sent.extend(statements)
+        return run_together(self, statements)
+
     ChunkCursor.execute = listening  # type: ignore[method-assign]
+    ChunkCursor.run_together = listening_together  # type: ignore[method-assign]
     try:
         yield sent
     finally:
         ChunkCursor.execute = execute  # type: ignore[method-assign]
+        ChunkCursor.run_together = run_together  # type: ignore[method-assign]
 
 
 def per_point(clock: Callable[[], float], work: Callable[[], object]) -> float:
@@ -126,39 +128,34 @@ def point_reads(report: Report, con: Connection, direct: Any, repeats: int) -> N
 
 
 def point_writes(
-    report: Report, con: Connection, twins: Sequence[psycopg.Connection[Any]], repeats: int
+    report: Report, con: Connection, twin: psycopg.Connection[Any], repeats: int
 ) -> None:
-    """Rows by their key, changed; ``twins`` are copies of the database as it is now."""
-    whole, part = twins
+    """Rows by their key, changed; ``twin`` is a copy of the database as it is now."""
     for case, sql in WRITES.items():
         keys = count(report.rows if case == "point insert" else 0)
-        waiting: tuple[deque[list[Sent]], deque[list[Sent]]] = (deque(), deque())
+        waiting: deque[list[Sent]] = deque()
 
         def ours(sql: str = sql, keys: Iterator[int] = keys, waiting: Any = waiting) -> float:
             given = [next(keys) for _ in range(POINTS)]
             with recorded() as sent:
                 took = per_point(report.clock, lambda: [con.execute(sql, [key]) for key in given])
-            waiting[0].append(sent)
-            # The first of all is not written directly, but by way of a temporary table.
-            appends = [s for s in sent if s[0].startswith("INSERT INTO") and s[1]]
-            waiting[1].append(appends)
+            waiting.append(sent)
             return took
 
-        def again(twin: Any, which: int, waiting: Any = waiting) -> float:
-            statements = waiting[which].popleft()
+        def again(waiting: Any = waiting) -> float:
+            statements = waiting.popleft()
             return per_point(report.clock, lambda: send(twin, statements))
 
         ours()
         contenders: dict[str, Run] = {
             OURS: ours,
-            DIRECT: lambda again=again: again(whole, 0),
-            ALONE: lambda again=again: again(part, 1),
+            DIRECT: again,
         }
         if case == "point update":
             mutable, places = "UPDATE plain SET c = c + 1 WHERE a = $1", range(POINTS)
             plain = [(mutable, [place]) for place in places]
             contenders[PLAIN] = lambda plain=plain: per_point(
-                report.clock, lambda: send(part, plain)
+                report.clock, lambda: send(twin, plain)
             )
         report.compare(case, contenders, repeats)
 
@@ -172,9 +169,6 @@ def added(report: Report) -> None:
         report.facts[f"{case}, more than {DIRECT}"] = (
             f"{more:.2f} ms, promised at most {MORE_MS:g} ms: {kept}"
         )
-        if case in WRITES:
-            alone = ours - report.median_ms(case, ALONE)
-            report.facts[f"{case}, more than {ALONE}"] = f"{alone:.2f} ms"
 
 
 def fill(cluster: Cluster, database: str, rows: int) -> None:
@@ -203,10 +197,10 @@ def measure(options: Options) -> Report:
     try:
         database = cluster.database()
         fill(cluster, database, options.rows)
-        twins = [cluster.database(template=database) for _ in range(2)]
+        twin = cluster.database(template=database)
         connected = [
             psycopg.connect(cluster.conninfo(name), autocommit=True, prepare_threshold=None)
-            for name in (database, *twins)
+            for name in (database, twin)
         ]
         for connection in connected:
             # They send what a gateway sends, which the guards of heads would refuse to others.
@@ -214,7 +208,7 @@ def measure(options: Options) -> Report:
         with gateway.connect(cluster.url(database), autocommit=True) as con:
             scans(report, con, connected[0], options.repeats)
             point_reads(report, con, connected[0], options.repeats)
-            point_writes(report, con, connected[1:], options.repeats)
+            point_writes(report, con, connected[1], options.repeats)
         for connection in connected:
             connection.close()
     finally:

@@ -22,7 +22,7 @@ from gateway.session.column_names import with_client_names
 from gateway.session.describe_form import DescribeForm
 from gateway.session.diagnosis import with_position
 from gateway.session.explain import ExplainForm
-from gateway.session.forms import Form, InlineForm, Opened, StatementCall, StoreForm
+from gateway.session.forms import Form, InlineForm, OneTripForm, Opened, StatementCall, StoreForm
 from gateway.session.outcome import StatementOutcome
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
@@ -115,6 +115,11 @@ class Executor:
         if not self.planner.cache.is_bounded(key):
             return None
         form = InlineForm(self.journal, self.planner, self._cached, self._usual, author, temporary)
+        trips = self.journal.at_once
+        if trips is not None and trips.is_likely and request.settings.timezone is None:
+            done = self._attempt(OneTripForm(form), self._call(request, cancellation))
+            if done is not None:
+                return done
         return self._attempt(form, self._call(request, cancellation))
 
     def plan(self, transaction: Transaction, request: StatementRequest) -> StatementPlan:

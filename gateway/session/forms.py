@@ -2,6 +2,7 @@
 
     open a statement -> plan -> check -> prepare -> run the steps -> let the transaction take them
 
+    OneTripForm   a bounded write that is committed as it is sent, where nobody else commits
     InlineForm    a bounded write inside the commit section, which commits it at once
     CachedRows    on rows that are in memory (``cached_rows``)
     StoreForm     in the store: first by a plan that fails without saying why, then by a full one;
@@ -26,7 +27,7 @@ from gateway.session.request import StatementRequest, digest
 from gateway.session.scan_info import supply_system_rows
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
-from journal.model.errors import PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.number_source import CounterPosition
 from journal.model.plan import (
@@ -38,7 +39,12 @@ from journal.model.plan import (
     StatementKind,
     StatementPlan,
 )
-from journal.transactions.protocol import InlineStatement, OpenJournal, OpenStatement
+from journal.transactions.protocol import (
+    InlineStatement,
+    OneTripStatement,
+    OpenJournal,
+    OpenStatement,
+)
 from journal.transactions.statement_run import StatementRun
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Transaction
@@ -47,6 +53,8 @@ from rewriter.context import PlanForm
 from rewriter.statement import SqlStatement
 
 Opened = TypeVar("Opened", bound=OpenStatement)
+_FINAL = frozenset({Code.CANCELLED, Code.OUTCOME_UNKNOWN})
+"""Codes of a statement that must not be run otherwise."""
 Planned = tuple[StatementPlan, dict[str, Any]]
 """A plan, and the parameters it is given: the client's, and perhaps rows."""
 
@@ -229,11 +237,13 @@ class InlineForm:
         if found is None:
             plan = self.planner.plan(statement, request.in_form(self.form), call.times)
             found = plan, dict(request.parameters)
-        plan = found[0]
+        return found if self.takes(found[0]) else None
+
+    def takes(self, plan: StatementPlan) -> bool:
+        """True for a bounded plan of shared tables whose lineage is on record."""
         is_own = self.temporary.concerns(plan.reads | plan.writes)
         # What has lineage to record goes the long way, once.
-        is_known = self.planner.lineage.is_on_record(plan.trace)
-        return found if plan.bounded and not is_own and is_known else None
+        return plan.bounded and not is_own and self.planner.lineage.is_on_record(plan.trace)
 
     def run(
         self, statement: InlineStatement, planned: Planned, call: StatementCall
@@ -246,12 +256,64 @@ class InlineForm:
             outcome = run_steps(self.journal, statement, plan, run, request)
         if run.appended:
             statement.commit(run, digest(request.parsed, request.dialect), self.author)
-            origin = request.origin(plan)
-            if origin is not None:
-                told = (statement.transaction.catalog, self.author, run.version)
-                self.planner.lineage.count_inline(origin, *told)
+            self.count(statement, plan, run, request)
         return outcome
+
+    def count(
+        self,
+        statement: OpenStatement,
+        plan: StatementPlan,
+        run: StatementRun,
+        request: StatementRequest,
+    ) -> None:
+        """Note that a statement is committed."""
+        origin = request.origin(plan)
+        if origin is not None:
+            told = (statement.transaction.catalog, self.author, run.version)
+            self.planner.lineage.count_inline(origin, *told)
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After an error that the plan does not explain."""
         return plan is not None and is_unexplained(error, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class OneTripForm:
+    """Committed as it is sent, by a plan that is known, on the state that was seen last."""
+
+    inline: InlineForm
+
+    @contextmanager
+    def open(self, call: StatementCall) -> Iterator[OneTripStatement]:
+        """A statement in a transaction of its own; the store is asked nothing yet."""
+        journal, message = self.inline.journal, call.request.settings.commit_message
+        assert journal.at_once is not None, "the executor looks first"
+        with journal.at_once.start(message, call.cancellation) as statement:
+            self.inline.temporary.show(statement.transaction)
+            yield statement
+
+    def plan(self, statement: OneTripStatement, call: StatementCall) -> Planned | None:
+        """The plan that was made before, if it can be run so."""
+        request, known = call.request.in_form(self.inline.form), self.inline.planner.known_plan
+        plan = known(statement, request, call.times)
+        if plan is None or not self.inline.takes(plan) or not statement.takes(plan):
+            return None
+        return plan, dict(request.parameters)
+
+    def run(
+        self, statement: OneTripStatement, planned: Planned, call: StatementCall
+    ) -> StatementOutcome | None:
+        """Write and commit; None where the state is another one."""
+        (plan, parameters), request = planned, call.request
+        run = start_run(self.inline.journal, statement, plan, parameters, request)
+        told = digest(request.parsed, request.dialect), self.inline.author
+        with call.cancellation.watching(statement.session):
+            if not statement.write(plan, run, *told):
+                return None
+        if run.appended:
+            self.inline.count(statement, plan, run, request)
+        return StatementOutcome(plan.tag, run.count, written=run.appended, notices=plan.notices)
+
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """After any error that leaves nothing written: the long way says best what it is."""
+        return plan is not None and error.code not in _FINAL

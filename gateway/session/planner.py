@@ -40,6 +40,15 @@ class Planner:
         self.cache = PlanCache()
         self.lineage = LineageLedger(journal)
 
+    def known_plan(
+        self, statement: OpenStatement, request: StatementRequest, times: TimePoints
+    ) -> StatementPlan | None:
+        """The plan of a statement that claims no rows, if it was made before."""
+        scope, settings = statement.transaction.plan_scope, request.settings
+        scan_info, find = scan_info_of(statement, {}), times.of(statement)
+        key, catalog = plan_key(request, scope), statement.transaction.catalog
+        return self.cache.cached_plan(key, catalog, scan_info, find, settings.text_of)
+
     def plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints
     ) -> StatementPlan:

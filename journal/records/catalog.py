@@ -70,6 +70,7 @@ _FIRST_STATE = insert(STATE)
 PUT_STATE = update(STATE, STATE.names)
 _SETTLE = update(STATE, ["settled"], {"settled": exp.LT})
 _COMMITS = count(TRANSACTIONS, by("version"))
+_ROWS_OF = select(TRANSACTIONS, ["rows_written"], by("version"))
 _NAMED = select(TRANSACTIONS, ["rows_written"], by("transaction_id"))
 _LATER = select(TRANSACTIONS, (), {"version": exp.GT}, ["version"])
 _FIRST_COMMIT = select(TRANSACTIONS, ["version"], order=["version"], limit=1)
@@ -272,6 +273,11 @@ def copy_commits(session: RecordSession, rows: Sequence[Sequence[Any]]) -> None:
 def was_committed(session: RecordSession, version: Version) -> bool:
     """Whether a commit of that version is durable."""
     return execute(session, _COMMITS, [version]) == [(1,)]
+
+
+def rows_of_commit(session: RecordSession, version: Version) -> int:
+    """How many rows the commit of a version has changed."""
+    return sum(int(rows or 0) for (rows,) in execute(session, _ROWS_OF, [version]))
 
 
 def lacks_commit(session: RecordSession, version: Version) -> bool:

@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from types import MappingProxyType
 
 from journal.identity.suppression_list import SuppressionList
@@ -85,6 +86,12 @@ class SeenStates:
         """The latest state that anybody here has seen."""
         return self._newest
 
+    @property
+    def newest_with_row(self) -> tuple[StateRow, JournalState]:
+        """The same, with the row of the catalog that says so."""
+        with self._lock:
+            return self._states[self._highest]
+
     def read_committed(self, session: RecordSession) -> tuple[StateRow, JournalState]:
         """What is committed, as the session's transaction sees it."""
         row = state_row(execute(session, STATE_NOW), self._catalog)
@@ -118,8 +125,8 @@ class SeenStates:
                 self._highest = row.generation
                 self._newest = state
             while len(self._states) > _KEPT:
-                oldest = min(g for g in self._states if g > 0)
-                del self._states[oldest]
+                # Mostly they come in order, behind the empty state.
+                del self._states[min(islice(self._states, 1, None))]
 
     def _advanced(
         self, session: RecordSession, before: StateRow, state: JournalState, row: StateRow

@@ -84,6 +84,33 @@ class InlineStatement(OpenStatement, Protocol):
         """Commit what the steps of ``run`` have appended; without that nothing of it stays."""
 
 
+class OneTripStatement(OpenStatement, Protocol):
+    """A statement on the state that was seen last, committed in the trip that writes."""
+
+    def takes(self, plan: StatementPlan) -> bool:
+        """True for a plan that can be run so."""
+
+    def write(self, plan: StatementPlan, run: StatementRun, digest: str, author: Author) -> bool:
+        """Run a plan and commit it; ``run`` takes what it wrote.
+
+        False where others have committed meanwhile, or something else is in the way: then nothing
+        is written, and the statement has to be run otherwise.
+        """
+
+
+class OneTrips(Protocol):
+    """Starts statements that are committed in one trip."""
+
+    @property
+    def is_likely(self) -> bool:
+        """False while it is not worth trying, as others commit in between."""
+
+    def start(
+        self, message: str | None, watcher: CancelToken
+    ) -> AbstractContextManager[OneTripStatement]:
+        """A statement on the state that was seen last; the store is asked nothing yet."""
+
+
 class RowsInMemory(Protocol):
     """Rows that need not be asked of the store, as they were written lately or are held here."""
 
@@ -154,6 +181,10 @@ class OpenJournal(Protocol):
         self,
     ) -> Callable[[str | None, CancelToken], AbstractContextManager[InlineStatement]] | None:
         """Starts a statement inside the commit section; None where appending takes too long."""
+
+    @property
+    def at_once(self) -> OneTrips | None:
+        """Starts statements that are committed in one trip; None where the store knows no such."""
 
     def commit_turn(self, watcher: CancelToken) -> AbstractContextManager[None]:
         """A block of this thread during which nobody else commits, if the store can see to that.

@@ -35,6 +35,8 @@ _OF_NO_TEXT = (
 )
 _TEXTS = frozenset({"TEXT", "VARCHAR"})
 _MOMENTS = (date, time, timedelta)
+_KINDS: dict[type, str] = {int: NUMBER, Decimal: NUMBER, float: DOUBLE, str: "", type(None): ""}
+"""Those of the commonest types, which take longest to tell by their abstract classes."""
 
 
 def parameter_kinds(parameters: Mapping[str, object]) -> ParameterKinds:
@@ -69,6 +71,9 @@ def equals_one(column: Column, value: exp.Expr, kinds: ParameterKinds) -> bool:
 
 
 def _kind_of(value: object) -> str:
+    known = _KINDS.get(type(value))
+    if known is not None:
+        return known
     if isinstance(value, Integral | Decimal):
         return NUMBER
     if isinstance(value, Real):

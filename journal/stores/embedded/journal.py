@@ -246,6 +246,10 @@ class Journal:
                 self._turn_of = None
 
     @property
+    def at_once(self) -> None:
+        """Nothing: there are no trips to save."""
+
+    @property
     def has_turn(self) -> bool:
         """True inside a block of ``commit_turn`` of this thread."""
         return self._turn_of == threading.get_ident()

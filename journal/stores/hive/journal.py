@@ -134,6 +134,10 @@ class HiveJournal:
         """Appending takes too long."""
 
     @property
+    def at_once(self) -> None:
+        """Likewise."""
+
+    @property
     def state(self) -> JournalState:
         """What is committed, as far as this process knows."""
         return self._seen.newest

@@ -7,16 +7,18 @@ than a tenth of its time. Nothing here knows what the rows mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 from psycopg.abc import Buffer, PQGen
-from psycopg.adapt import Loader, Transformer
-from psycopg.generators import execute, fetch
+from psycopg.adapt import Loader, PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.generators import execute, fetch, fetch_many, send
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
@@ -36,6 +38,21 @@ _INTERVAL = re.compile(
 )
 
 Rows = list[tuple[Any, ...]]
+Sent = tuple[str, Sequence[Any] | None]
+"""A statement as the server gets it, and its parameters."""
+_UNKNOWN_STATEMENT = "26000"
+_Kept = tuple[str, tuple[int, ...]]
+"""A statement that the server keeps, and the types of its parameters."""
+_TOGETHER_MAX = 100
+"""So many statements that are sent together the server keeps for a connection."""
+
+
+class CommitFailed(Exception):
+    """What the last of the statements that were sent together has met; it says what ``error``."""
+
+    def __init__(self, error: psycopg.Error) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 @contextmanager
@@ -62,6 +79,11 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
     has_far_moments = False
     """True when a row of the result that was loaded has a moment that Python has none for."""
 
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        super().__init__(connection)
+        self._kept: dict[_Kept, bytes] = {}
+        self._kept_so_far = 0
+
     def run(
         self, sql: str, parameters: Sequence[Any] | None = None, *, often: bool = False
     ) -> None:
@@ -74,6 +96,96 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         with connection.lock:
             connection.pgconn.send_query(b"ROLLBACK")
             connection.wait(execute(connection.pgconn))
+
+    def described(self, sql: str, types: Sequence[int]) -> PGresult:
+        """What the server says of the columns of a query, given its parameters' types; not run."""
+        server = self._pgconn
+        result = server.prepare(b"", sql.encode(), types)
+        if result.status == ExecStatus.COMMAND_OK:
+            result = server.describe_prepared(b"")
+        if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
+            raise error_from_result(result, encoding=self._encoding)
+        return result
+
+    def run_together(self, statements: Sequence[Sent]) -> list[tuple[bytes | None, ...]]:
+        """Run statements in one trip, of which the last commits; the first row of each, as text.
+
+        None of them is run after one that fails. The server keeps how it runs them. Raises
+        CommitFailed where the last has failed or the connection was cut, psycopg.Error for others.
+        """
+        connection, server, adapting = self._conn, self._pgconn, self._tx
+        asked: list[Callable[[], None]] = []
+        coming: list[tuple[_Kept, bytes] | None] = []
+        if len(self._kept) + len(statements) > _TOGETHER_MAX:
+            self._forget_kept()
+        for sql, parameters in statements:
+            values, formats = None, None
+            types: tuple[int, ...] = ()
+            if parameters is not None:
+                values = adapting.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
+                types, formats = adapting.types or (), adapting.formats
+            key = (sql, types)
+            name = self._kept.get(key)
+            if name is None:
+                self._kept_so_far += 1
+                name = f"together_{self._kept_so_far}".encode()
+                asked.append(partial(server.send_prepare, name, sql.encode(), types))
+                coming.append((key, name))
+            asked.append(partial(server.send_query_prepared, name, values, param_formats=formats))
+            coming.append(None)
+        asked.append(server.pipeline_sync)
+        with connection.lock:
+            answers = self._answers_of(asked)
+        found: list[tuple[bytes | None, ...]] = []
+        for kept, result in zip(coming, answers, strict=False):
+            if result.status == ExecStatus.FATAL_ERROR:
+                error = error_from_result(result, encoding=self._encoding)
+                if error.sqlstate == _UNKNOWN_STATEMENT:
+                    # Somebody had the server forget all it keeps.
+                    self._kept.clear()
+                if len(found) == len(statements) - 1:
+                    raise CommitFailed(error)
+                raise error
+            if kept is not None:
+                self._kept[kept[0]] = kept[1]
+            elif result.ntuples:
+                found.append(tuple(result.get_value(0, i) for i in range(result.nfields)))
+            else:
+                found.append(())
+        return found
+
+    def _answers_of(self, asked: Sequence[Callable[[], None]]) -> list[PGresult]:
+        """The result of each command; a connection whose answers do not all come is closed."""
+        server = self._pgconn
+        is_whole = False
+
+        def communicate() -> PQGen[list[PGresult]]:
+            # All of it goes in one packet, which is sent when the last command asks for answers.
+            for ask in asked:
+                ask()
+            yield from send(server)
+            answers = []
+            for _ in asked:
+                answers += yield from fetch_many(server)
+            return answers
+
+        try:
+            server.enter_pipeline_mode()
+            answers = self._conn.wait(communicate())
+            server.exit_pipeline_mode()
+            is_whole = True
+            return answers
+        except psycopg.Error as error:
+            raise CommitFailed(error) from error
+        finally:
+            if not is_whole:
+                self._conn.close()
+
+    def _forget_kept(self) -> None:
+        """Have the server forget what it keeps, rather than keep ever more."""
+        for name in self._kept.values():
+            self.run(f"DEALLOCATE {name.decode()}")
+        self._kept.clear()
 
     def next_rows(self, size: int | None) -> Rows:
         """The next rows of a result that was run to its end, so many at most; None: all."""
@@ -208,3 +320,8 @@ def _span(value: Any) -> Any:
             f"an interval of {value.months} months and {value.days} days is too long for Python",
             advice="cast it to VARCHAR in the query",
         ) from error
+
+
+def names_of_columns(names: Sequence[str], count: int) -> Sequence[str]:
+    """Names of so many columns; those of the server, for which "" stands, where others are told."""
+    return names if len(names) == count else ("",) * count

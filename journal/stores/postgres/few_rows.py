@@ -10,9 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import pyarrow as pa
+
 from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import ident
+from journal.stores.postgres.arrow import array_text, interval_text
 from journal.stores.postgres.text import Text, rendered
+from journal.stores.postgres.types import sql_type
 
 FEW_ROWS_MAX = 200
 """More rows are sent once, into a temporary table whose size the server then knows."""
@@ -36,6 +40,23 @@ class ColumnValues:
     def output(self, place: str) -> str:
         """The column as an output of a query, of values in column ``place``."""
         return f"{self.output_format.format(place)} AS {_quote(self.name)}"
+
+
+def columns_of_arrow(rows: pa.Table) -> list[ColumnValues]:
+    """The columns of Arrow rows as values."""
+    shown: list[ColumnValues] = []
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        kind, values = sql_type(field.type), column.to_pylist()
+        if pa.types.is_interval(field.type):
+            spans = [None if v is None else interval_text(v) for v in values]
+            shown.append(ColumnValues(field.name, "text", "{}::interval", spans))
+        elif kind.endswith("[]"):
+            # An array of arrays would have to be rectangular, so each goes as its own text.
+            texts = [None if v is None else array_text(v) for v in values]
+            shown.append(ColumnValues(field.name, "text", f"{{}}::{kind}", texts))
+        else:
+            shown.append(ColumnValues(field.name, kind, "{}", values))
+    return shown
 
 
 class FewRows:

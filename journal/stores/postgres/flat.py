@@ -33,8 +33,8 @@ from journal.transactions.restamp import restamped_to
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _ENDED = "_ended"
-_NEW = "new_rows"
-_ABOVE, _HIGHEST = "rows_above", "highest"
+NEW = "new_rows"
+ABOVE, _HIGHEST = "rows_above", "highest"
 _LAST = "200000-01-01 00:00:00+00"
 """A moment that stands for all after it, which has a number of microseconds still."""
 JOURNAL = "adopted_journal"
@@ -273,15 +273,15 @@ def _is_kept(table: Table, of: str | None = None) -> exp.Expr:
 def _run(
     session: PostgresSession, table: Table, query: Query, parameters: Parameters
 ) -> tuple[int, Version | None]:
-    """Run an INSERT that reads a query's rows under the name ``_NEW``, if none is too low."""
+    """Run an INSERT that reads a query's rows under the name ``NEW``, if none is too low."""
     if not session.abilities.writes_several_at_once:
         # Greenplum leaves out an INSERT inside WITH that nothing reads, and says nothing.
-        session.stage(_NEW, query, parameters)
-        above = highest_above(session, table, _NEW)
+        session.stage(NEW, query, parameters)
+        above = highest_above(session, table, NEW)
         if above is None:
-            session.run(_insert(table))
-        found = session.count(_NEW)
-        session.hide(_NEW)
+            session.run(insert_of_new(table))
+        found = session.count(NEW)
+        session.hide(NEW)
         return found, above
     counted = query.memo.get(_WRITTEN)
     if counted is None or counted[0] is not table:
@@ -291,26 +291,26 @@ def _run(
     return int(found), None if above is None else int(above)
 
 
-def _insert(table: Table) -> exp.Insert:
-    """Appends the rows of ``_NEW`` that a flat journal takes."""
+def insert_of_new(table: Table) -> exp.Insert:
+    """Appends the rows of ``NEW`` that a flat journal takes."""
     names = [c.physical for c in table.stored]
     ends = table.ends
     start, end = (column(n.casefold()) for n in ends)
     values: list[exp.Expr] = [column(n.casefold()) for n in names]
     values += [_displayed_version(table, start), _displayed_version(table, end)]
     target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
-    rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(_is_kept(table))
+    rows = exp.select(*[v.copy() for v in values]).from_(NEW).where(_is_kept(table))
     return exp.Insert(this=target, expression=rows)
 
 
 def _counted(table: Table, query: Query) -> exp.Select:
     """Appends a query's rows, if none is too low; how many there are, and what they are below."""
-    written = _insert(table)
-    none_above = exp.Is(this=_highest_of(_ABOVE), expression=exp.Null())
+    written = insert_of_new(table)
+    none_above = exp.Is(this=_highest_of(ABOVE), expression=exp.Null())
     written.expression.where(none_above, copy=False)
-    counted = exp.select(exp.Count(this=exp.Star()), _highest_of(_ABOVE)).from_(_NEW)
-    counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
-    counted = counted.with_(_ABOVE, as_=versions_above(table, _NEW), materialized=True, copy=False)
+    counted = exp.select(exp.Count(this=exp.Star()), _highest_of(ABOVE)).from_(NEW)
+    counted = counted.with_(NEW, as_=query.ast.copy(), materialized=True, copy=False)
+    counted = counted.with_(ABOVE, as_=versions_above(table, NEW), materialized=True, copy=False)
     return counted.with_("written", as_=written, copy=False)
 
 
@@ -337,8 +337,8 @@ def key_above(
     version = exp.column(exact(table.format.version_column), "j")
     key = [exp.cast(column(k, "n"), "TEXT") for k in table.key]
     found = exp.select(*key, exp.cast(version, "TEXT"))
-    found = _joined_above(found, table, _NEW).order_by(exp.Ordered(this=version.copy(), desc=True))
-    found = found.limit(1).with_(_NEW, as_=query.ast.copy(), copy=False)
+    found = _joined_above(found, table, NEW).order_by(exp.Ordered(this=version.copy(), desc=True))
+    found = found.limit(1).with_(NEW, as_=query.ast.copy(), copy=False)
     session.put(session.rendered(found), parameters)
     ((*values, shown),) = session.fetch_many(1)
     return ", ".join(map(str, values)), str(shown)

@@ -36,7 +36,7 @@ from journal.stores.postgres.layout import drop_rows
 from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
 from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import show_rows, staged_table
-from journal.stores.postgres.statement import DatabaseStatement
+from journal.stores.postgres.statement import AtOnce, DatabaseStatement
 from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
 from journal.transactions.group_commit import UNWATCHED, CancelToken
@@ -84,6 +84,7 @@ class DatabaseJournal:
                 rows_of.create(session, new_id())
             row, state = self._seen.read_committed(session)
             session.commit()
+        self.at_once = AtOnce(self) if store.takes_together else None
         self.clock = HybridClock(wall_us, max(state.version, row.settled), skew_max_us)
         self.counters = DatabaseNumbers(
             self._counting,
@@ -97,6 +98,16 @@ class DatabaseJournal:
     def state(self) -> JournalState:
         """What is committed, as far as this process knows."""
         return self._seen.newest
+
+    @property
+    def seen_last(self) -> tuple[StateRow, JournalState]:
+        """The same, with its row."""
+        return self._seen.newest_with_row
+
+    @property
+    def has_turn(self) -> bool:
+        """True inside a block of ``commit_turn`` of this thread, up to its commit."""
+        return getattr(self._turn, "session", None) is not None
 
     @property
     def in_memory(self) -> None:
@@ -279,6 +290,10 @@ class DatabaseJournal:
             session.commit()
         else:
             self._commit(session, written.version)
+        self.keep(written)
+
+    def keep(self, written: section.SectionResult) -> None:
+        """Know what is committed now."""
         self.clock.settle(written.state.version)
         self._seen.keep(written.row, written.state)
 
@@ -295,10 +310,10 @@ class DatabaseJournal:
         except PalimpsestError as error:
             if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
-            if not self._was_committed(version, error):
+            if not self.was_committed(version, error):
                 raise lost_at_commit() from error
 
-    def _was_committed(self, version: Version, error: PalimpsestError) -> bool:
+    def was_committed(self, version: Version, error: PalimpsestError) -> bool:
         """Ask the server, as soon as it answers; its transaction is over before it does."""
         self.store.forget_idle()
         locked = f"SET LOCAL lock_timeout = {PATIENCE_S * 1000:.0f}; {rows_of.TAKE_LOCK}"

@@ -219,6 +219,12 @@ class PostgresStore:
             self._abilities = abilities(answer)
         return self._abilities
 
+    @property
+    def takes_together(self) -> bool:
+        """True where several statements that write can be sent in one trip."""
+        able = self._abilities
+        return able is not None and able.writes_several_at_once and psycopg.Pipeline.is_supported()
+
     def _options(self, given: Mapping[str, Any]) -> str:
         """Those of the URL or the environment first, as the last word on each setting is ours."""
         told = given.get("options") or os.environ.get("PGOPTIONS", "")

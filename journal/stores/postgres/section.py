@@ -393,6 +393,22 @@ def write_inline(
     author: Author,
 ) -> SectionResult:
     """Record what an inline statement has appended; the caller commits."""
+    result = after_inline(committed, row, version, appended)
+    added = {
+        i: counts if committed.tables[i].manifest.heads else RowCounts()
+        for i, counts in appended.items()
+    }
+    tables = {table_id: result.state.tables[table_id] for table_id in appended}
+    _refresh(session, committed, committed.catalog, tables)
+    found = inline_row(version, digest, message, author, committed.catalog, appended)
+    record_inline(session, added, found, result.row)
+    return result
+
+
+def after_inline(
+    committed: JournalState, row: StateRow, version: Version, appended: Mapping[int, RowCounts]
+) -> SectionResult:
+    """What is true once an inline statement has appended rows to these tables."""
     following = replace(row, generation=row.generation + 1, version=version)
     tables = {
         table_id: replace(
@@ -402,16 +418,8 @@ def write_inline(
         )
         for table_id, counts in appended.items()
     }
-    added = {
-        i: counts if committed.tables[i].manifest.heads else RowCounts()
-        for i, counts in appended.items()
-    }
-    _refresh(session, committed, committed.catalog, tables)
-    found = inline_row(version, digest, message, author, committed.catalog, appended)
-    record_inline(session, added, found, following)
-    return SectionResult(
-        following, committed.committed(version, committed.catalog, tables), version
-    )
+    state = committed.committed(version, committed.catalog, tables)
+    return SectionResult(following, state, version)
 
 
 def _counted(committed: JournalState, table_id: int, counts: RowCounts) -> RowCounts:

@@ -40,7 +40,7 @@ def lock_journal(session: PostgresSession, table: Table) -> None:
     Waits for those who have written to it and not yet ended; raises JOB_BUSY when that takes long.
     """
     try:
-        session.text(_lock(table.journal_name))
+        session.text("; ".join(lock_statements(table.journal_name)))
     except PalimpsestError as error:
         if error.code is not Code.JOB_BUSY:
             raise
@@ -54,11 +54,13 @@ def lock_journal(session: PostgresSession, table: Table) -> None:
 
 
 @lru_cache(maxsize=256)
-def _lock(journal: TableName) -> str:
+def lock_statements(journal: TableName) -> tuple[str, ...]:
+    """The statements by which nobody else writes to a flat journal, in their order."""
     place = rendered(named_journal(journal)).sql
     return (
-        f"{_PATIENCE}; LOCK TABLE {place} IN SHARE ROW EXCLUSIVE MODE;"
-        " SET LOCAL lock_timeout TO DEFAULT"
+        _PATIENCE,
+        f"LOCK TABLE {place} IN SHARE ROW EXCLUSIVE MODE",
+        "SET LOCAL lock_timeout TO DEFAULT",
     )
 
 

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -27,17 +26,41 @@ from journal.model.store_session import Parameters, RecordDialect, batches_of
 from journal.model.version import Version
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
-from journal.stores.postgres.arrow import array_text, arrow_table, interval_text
-from journal.stores.postgres.cursor import ChunkCursor, Rows, in_python, mapped, translated
+from journal.stores.postgres.arrow import arrow_table
+from journal.stores.postgres.cursor import (
+    ChunkCursor,
+    CommitFailed,
+    Rows,
+    Sent,
+    in_python,
+    mapped,
+    names_of_columns,
+    translated,
+)
 from journal.stores.postgres.enums import Enums
-from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
+from journal.stores.postgres.errors import lost_at_commit, rolled_back, unknown_outcome
 from journal.stores.postgres.far_moments import without_far
-from journal.stores.postgres.few_rows import FEW_ROWS_MAX, ColumnValues, FewRows, query_of_values
+from journal.stores.postgres.few_rows import (
+    FEW_ROWS_MAX,
+    ColumnValues,
+    FewRows,
+    columns_of_arrow,
+    query_of_values,
+)
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
-from journal.stores.postgres.text import EpochOf, Text, cached_text, render, rendered, unreplaced
-from journal.stores.postgres.types import oids_of_numbers, sql_type, stored_type, type_name
+from journal.stores.postgres.text import (
+    EpochOf,
+    Text,
+    cached_text,
+    numbered,
+    render,
+    rendered,
+    temporary,
+    unreplaced,
+)
+from journal.stores.postgres.types import oids_of_numbers, stored_type, type_name
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -125,11 +148,26 @@ class PostgresSession:
         try:
             self._plain("COMMIT")
         except psycopg.Error as error:
-            if leaves_open(error.sqlstate) or not self.is_usable:
-                raise unknown_outcome(str(error).strip()) from error
-            raise translated(error) from error
+            raise self._error_at_commit(error) from error
         if self._cursor.statusmessage == "ROLLBACK":
             raise rolled_back()
+
+    def _error_at_commit(self, error: psycopg.Error) -> PalimpsestError:
+        if leaves_open(error.sqlstate) or not self.is_usable:
+            return unknown_outcome(str(error).strip())
+        return translated(error)
+
+    def run_together(self, statements: Sequence[Sent]) -> list[tuple[bytes | None, ...]]:
+        """Run statements in one trip, the last of which commits; the first row of each, as text.
+
+        What fails before is rolled back. Raises OUTCOME_UNKNOWN when the connection is cut.
+        """
+        self._finish()
+        try:
+            with mapped():
+                return self._cursor.run_together(statements)
+        except CommitFailed as failed:
+            raise self._error_at_commit(failed.error) from failed.error
 
     def rollback(self) -> None:
         self._staged.clear()
@@ -228,10 +266,10 @@ class PostgresSession:
         self, sql: str, values: Sequence[Any] = (), *, often: bool = False
     ) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
-        numbered = _numbered(sql, len(values))
+        sql = numbered(sql, len(values))
         with mapped():
             self._finish()
-            self._cursor.run(numbered, list(values) or None, often=often)
+            self._cursor.run(sql, list(values) or None, often=often)
             return self._cursor.fetchall() if self._cursor.description else []
 
     def read_epochs(self, epoch_of: EpochOf) -> None:
@@ -267,7 +305,7 @@ class PostgresSession:
     def _shape(self) -> list[_Output]:
         """The columns of the query that was executed last."""
         described = self._cursor.description or []
-        names = _names_of_columns(self._names, len(described))
+        names = names_of_columns(self._names, len(described))
         return [
             (name or d.name, d.type_code, self._cursor.modifier(i))
             for i, (d, name) in enumerate(zip(described, names, strict=False))
@@ -329,7 +367,7 @@ class PostgresSession:
             query,
             "_postgres_stage",
             self._epoch_of,
-            lambda: _temporary(name, self.rendered(query.ast)),
+            lambda: temporary(name, self.rendered(query.ast)),
         )
         self.put(text, parameters)
         self._know_size(name)
@@ -349,19 +387,7 @@ class PostgresSession:
         return self._cursor.rowcount
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
-        shown: list[ColumnValues] = []
-        for field, column in zip(rows.schema, rows.columns, strict=True):
-            kind, values = sql_type(field.type), column.to_pylist()
-            if pa.types.is_interval(field.type):
-                spans = [None if v is None else interval_text(v) for v in values]
-                shown.append(ColumnValues(field.name, "text", "{}::interval", spans))
-            elif kind.endswith("[]"):
-                # An array of arrays would have to be rectangular, so each goes as its own text.
-                texts = [None if v is None else array_text(v) for v in values]
-                shown.append(ColumnValues(field.name, "text", f"{{}}::{kind}", texts))
-            else:
-                shown.append(ColumnValues(field.name, kind, "{}", values))
-        self.show_columns(name, shown)
+        self.show_columns(name, columns_of_arrow(rows))
 
     def show_values(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries of this transaction, not its constant SQL, read columns of values.
@@ -377,7 +403,7 @@ class PostgresSession:
     def show_columns(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries of this transaction read columns of values as a temporary table."""
         given = {f"c{i}": column.values for i, column in enumerate(columns)}
-        self.put(_temporary(name, Text(query_of_values(columns), tuple(given))), given)
+        self.put(temporary(name, Text(query_of_values(columns), tuple(given))), given)
         self._know_size(name)
 
     def _know_size(self, name: str) -> None:
@@ -404,18 +430,11 @@ class PostgresSession:
     def _outputs(self, query: Query, given: Parameters) -> list[_Output]:
         """Name, type and modifier of each column a query would have, as the server says."""
         text = self._with_types(render(query, self._epoch_of))
-        connection = self._connection.pgconn
         self._finish()
         sql, values = self._sent(text, {n: given.get(n) for n in text.parameters})
-        for result in (
-            connection.prepare(b"", sql.encode(), oids_of_numbers(values)),
-            connection.describe_prepared(b""),
-        ):
-            if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
-                state = result.error_field(pq.DiagnosticField.SQLSTATE)
-                said = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
-                raise translate(None if state is None else state.decode(), said.decode())
-        names = _names_of_columns(text.names, result.nfields)
+        with mapped():
+            result = self._cursor.described(sql, oids_of_numbers(values))
+        names = names_of_columns(text.names, result.nfields)
         return [
             (names[i] or (result.fname(i) or b"").decode(), result.ftype(i), result.fmod(i))
             for i in range(result.nfields)
@@ -428,22 +447,3 @@ class PostgresSession:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-
-def _names_of_columns(names: Sequence[str], count: int) -> Sequence[str]:
-    """Names of so many columns; those of the server, for which "" stands, where others are told."""
-    return names if len(names) == count else ("",) * count
-
-
-@lru_cache(maxsize=1024)
-def _numbered(sql: str, count: int) -> str:
-    """Constant SQL with the places of its values numbered, as the server has them."""
-    for place in range(1, count + 1):
-        sql = sql.replace("?", f"${place}", 1)
-    return sql
-
-
-def _temporary(name: str, text: Text) -> Text:
-    target = ident(name.casefold()).sql(dialect="postgres")
-    start = f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS "
-    return replace(text, sql=f"{start}{text.sql}", start=len(start))

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
@@ -115,6 +117,21 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
         raise refusal(str(error).rstrip(".")) from error
     is_lasting = "'" not in _SETTLED.sub("", sql)
     return Text(sql, tuple(parameters), names, tuple(epochs.items()), enums, 0, is_lasting)
+
+
+@lru_cache(maxsize=1024)
+def numbered(sql: str, count: int) -> str:
+    """Constant SQL with the places of its values numbered, as the server has them."""
+    for place in range(1, count + 1):
+        sql = sql.replace("?", f"${place}", 1)
+    return sql
+
+
+def temporary(name: str, text: Text) -> Text:
+    """The statement that keeps a query's rows as a relation until the transaction ends."""
+    target = exp.to_identifier(fold(name), quoted=True).sql(dialect=DIALECT)
+    start = f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS "
+    return replace(text, sql=f"{start}{text.sql}", start=len(start))
 
 
 def shortened(name: str) -> str:
