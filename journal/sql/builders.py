@@ -40,7 +40,28 @@ def fill(sql: str, dialect: str = "duckdb", /, **parts: Part) -> exp.Expr:
 
 @lru_cache(maxsize=1024)
 def _parsed(sql: str, dialect: str) -> exp.Expr:
-    return sqlglot.parse_one(sql, read=dialect)
+    """A piece whose lambdas name their variables as no column of a client's is named."""
+    found = sqlglot.parse_one(sql, read=dialect)
+    for node in found.find_all(exp.Lambda):
+        names = {part.name for part in node.expressions if not part.name.startswith(_VARIABLE)}
+        for part in list(node.find_all(exp.Identifier)):
+            is_field = isinstance(part.parent, exp.Dot) and part.arg_key == "expression"
+            if part.name in names and not is_field:
+                part.set("this", variable_name(part.name))
+    return found
+
+
+_VARIABLE = "_palimpsest_"
+
+
+def variable_name(name: str) -> str:
+    """What a lambda of ``fill`` calls a variable, for parts that mean it."""
+    return f"{_VARIABLE}{name}"
+
+
+def variable(name: str) -> exp.Column:
+    """A variable of the lambda into which ``fill`` puts this part."""
+    return column(variable_name(name))
 
 
 def is_null(value: exp.Expr) -> exp.Is:

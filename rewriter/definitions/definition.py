@@ -33,6 +33,7 @@ from rewriter.definitions.constraint_options import check_key
 from rewriter.definitions.generated_columns import (
     check_identity,
     generated_expression,
+    generation_clauses,
     identity_options,
     is_identity,
     numbered_if_serial,
@@ -158,8 +159,7 @@ class TableDraft:
 
     def _take_column(self, node: exp.ColumnDef) -> None:
         self.check_new_column(node.name, node)
-        constraints = node.args.get("constraints") or []
-        made = [c for c in constraints if generated_expression(c) is not None]
+        constraints, made = node.args.get("constraints") or [], generation_clauses(node)
         # Without a type, whatever follows the parentheses would be taken for part of them.
         alone = len(made) == 1 and isinstance(generated_expression(made[0]), exp.Paren)
         if node.args.get("kind") is None and not alone:

@@ -27,6 +27,20 @@ def numbered_if_serial(column: Column) -> Column:
     return replace(column, type=stored, identity=identity, not_null=True, spelled=SPELLED_SERIAL)
 
 
+def generation_clauses(node: exp.ColumnDef) -> list[exp.Expr]:
+    """The clause that says how a column is generated, if there is one; raises SYNTAX for two."""
+    constraints = node.args.get("constraints") or ()
+    found = [c for c in constraints if generated_expression(c) is not None]
+    if len(found) > 1:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f'multiple generation clauses specified for column "{node.name}"',
+            advice="write one GENERATED ALWAYS AS",
+            position=position_of(node),
+        )
+    return found
+
+
 def generated_expression(node: exp.Expr) -> exp.Expr | None:
     """The expression of a generated column, which has two shapes; None for other constraints."""
     kind = node.args.get("kind")

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
 from journal.sql.array_text import parse_array
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from rewriter.functions import function_name
 from rewriter.reading.postgres_aggregates import sorted_values
 from rewriter.reading.postgres_calls import Spell, arguments_of
@@ -237,7 +237,7 @@ def _has_keys(kind: type[exp.Connector]) -> Spell:
             return None
         keys = arguments[1].this if isinstance(arguments[1], exp.Cast) else arguments[1]
         if not isinstance(keys, exp.Array) or not keys.expressions:
-            has = _has_key(node, (arguments[0], exp.column("e")))
+            has = _has_key(node, (arguments[0], variable("e")))
             sql = _ANY_KEY if kind is exp.Or else _ALL_KEYS
             return fill(sql, j=arguments[0], a=arguments[1], has=has)
         given = [key for key in keys.expressions if not isinstance(key, exp.Null)]

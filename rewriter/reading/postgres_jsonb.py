@@ -3,7 +3,7 @@
 j || k           two objects: the keys of both; otherwise one array of both
 j - 'key'        an object without a key, an array without a text; so of ARRAY['a', 'b']
 j - 2            an array without an element, counted from 0, or from the end
-j @> '{"a": 1}'  whether a constant is contained; ``<@`` the other way round
+j @> k           whether a value is contained; ``<@`` the other way round
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from decimal import Decimal
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_jsonb_contained import contains_computed
 from rewriter.reading.value_types import ValueTypes
 
 KINDS = (exp.DPipe, exp.Sub, exp.ArrayContainsAll, exp.ArrayContainedBy)
@@ -65,7 +66,7 @@ _VALUES = (exp.Placeholder, exp.Parameter)
 def spell_jsonb(node: exp.Expr, types: ValueTypes) -> None:
     """Put what means the same in the place of such an operator.
 
-    Raises NOT_SUPPORTED where a value that is no constant should be contained.
+    Raises NOT_SUPPORTED where the store looks for constants alone.
     """
     node.replace(made_of_jsonb(node, types))
 
@@ -79,6 +80,8 @@ def made_of_jsonb(node: exp.Expr, types: ValueTypes) -> exp.Expr:
     contains = isinstance(node, exp.ArrayContainsAll)
     whole, part = (node.this, node.expression)[:: 1 if contains else -1]
     value = _json(whole)
+    if types.context.capabilities.normalizes_json and not _text_in(part).is_string:
+        return contains_computed(value, part, types)
     found = _contains(value, _constant(node, part), is_top=True)
     return fill("CASE WHEN j IS NOT NULL THEN found END", j=value, found=found)
 
@@ -108,10 +111,15 @@ def _without(node: exp.Sub, types: ValueTypes) -> exp.Expr:
     return fill(_WITHOUT_KEYS, j=value, k=what)
 
 
+def _text_in(part: exp.Expr) -> exp.Expr:
+    """What is cast to JSON."""
+    while isinstance(part, exp.Cast | exp.Paren | exp.ParseJSON):
+        part = part.this
+    return part
+
+
 def _constant(node: exp.Expr, part: exp.Expr) -> Constant:
-    text = part
-    while isinstance(text, exp.Cast | exp.Paren | exp.ParseJSON):
-        text = text.this
+    text = _text_in(part)
     if not text.is_string:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -161,7 +169,7 @@ def _at(whole: exp.Expr, key: str) -> exp.Expr:
 
 
 def _contains_item(whole: exp.Expr, item: Constant) -> exp.Expr:
-    name = exp.column("e")
+    name = variable("e")
     found = _contains(name, item, is_item=True)
     return fill(f"len(list_filter({_ITEMS}, LAMBDA e: found)) > 0", j=whole, found=found)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from journal.sql.jsonb_text import jsonb_text
 from rewriter.name_resolution import position_of
 from rewriter.reading.value_types import ValueTypes
@@ -81,7 +81,7 @@ def canonical(value: exp.Expr, types: ValueTypes) -> exp.Expr:
         made: exp.Expr = _native(value)
     else:
         whole = _json(value)
-        number = fill(_NUMBER, n=fill("substr(t, 3, len(t) - 3)"))
+        number = fill(_NUMBER, n=fill("substr(x, 3, len(x) - 3)", x=variable("t")))
         ordered = fill(_SORTED, m=fill(_MARKED, j=whole, p=_TOKEN))
         spelled = fill(_UNMARKED, m=ordered, p=_TOKEN, number=number)
         made = fill(_CANONICAL, j=whole, c=spelled)
@@ -102,7 +102,7 @@ def keys_of_list(values: exp.Expr, types: ValueTypes) -> exp.Expr:
         return exp.Array(expressions=[key_of(value, types) for value in values.expressions])
     if types.context.capabilities.postgres_functions:
         return exp.cast(values.copy(), "JSONB[]", dialect="postgres")
-    return fill("list_transform(l, LAMBDA e: k)", l=values, k=key_of(exp.column("e"), types))
+    return fill("list_transform(l, LAMBDA e: k)", l=values, k=key_of(variable("e"), types))
 
 
 def place_of(value: exp.Expr, types: ValueTypes) -> exp.Expr:

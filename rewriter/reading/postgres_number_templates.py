@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
-from journal.sql.builders import fill
+from journal.sql.builders import fill, variable
 
 _WORDS = (
     *("EEEE", "eeee", "FM", "fm", "MI", "mi", "PL", "pl", "PR", "pr", "RN", "rn", "SG", "sg"),
@@ -104,7 +104,7 @@ def number_text(value: exp.Expr, template: str, *, is_double: bool) -> exp.Expr:
     if read.is_simple and isinstance(value.unnest(), exp.Column | exp.Literal):
         return _template_text(text, read)
     # What is computed is computed once, and its text is named in each part.
-    body = _template_text(exp.column(_TEXT), read)
+    body = _template_text(variable(_TEXT), read)
     sql = f"list_extract(list_transform([t], LAMBDA {_TEXT}: body), 1)"
     return fill(sql, t=text, body=body)
 

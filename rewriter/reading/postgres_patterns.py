@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from rewriter.reading.postgres_quoting import not_here
 
 _WILD = {"%": ".*", "_": "."}
@@ -47,7 +47,7 @@ def spell_like(node: exp.Expr) -> exp.Expr:
     if isinstance(patterns, exp.Array) and patterns.expressions:
         each = [_each(node, pattern) for pattern in patterns.expressions]
         return exp.Paren(this=(exp.and_ if is_all else exp.or_)(*each, copy=False))
-    found = fill("list_transform(l, LAMBDA p: one)", l=patterns, one=_each(node, exp.column("p")))
+    found = fill("list_transform(l, LAMBDA p: one)", l=patterns, one=_each(node, variable("p")))
     return fill(_ALL_OF if is_all else _ANY_OF, l=found)
 
 

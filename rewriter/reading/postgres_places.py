@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from sqlglot import exp
 
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from rewriter.reading.postgres_json import step_into
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.value_types import KIND, ValueTypes
@@ -91,7 +91,7 @@ def _cut(
         raise not_here(node, "a part of an array in several dimensions", "take unnest(a) apart")
     made: exp.Expr | None = None
     for bracket, place in reversed(dimensions):
-        element = exp.column("e") if bracket is not dimensions[0][0] else held
+        element = variable("e") if bracket is not dimensions[0][0] else held
         low, high = exp.Literal.number(1), place
         if isinstance(place, exp.Slice):
             low, high = place.this or low, place.expression or fill("len(a)", a=element)

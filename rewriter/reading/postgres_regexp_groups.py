@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_regexps import OF_LINES, pattern_of
 
@@ -49,7 +49,7 @@ def spell_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | N
         return exp.Explode(this=once)
     places = _places(node, arguments[1])
     each = [fill("regexp_extract_all(t, p, n)", t=text, p=pattern, n=n) for n in places]
-    row = exp.Array(expressions=[call("list_extract", one, exp.column("i")) for one in each])
+    row = exp.Array(expressions=[call("list_extract", one, variable("i")) for one in each])
     return fill("unnest(list_transform(range(1, len(l) + 1), LAMBDA i: r))", l=each[0], r=row)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.sql.builders import fill
+from journal.sql.builders import fill, variable
 from rewriter.reading.postgres_bytes import TEXT as BYTES_TEXT
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
@@ -104,7 +104,7 @@ def _is_array(kind: str | None) -> bool:
 
 
 def _element_text(kind: str) -> exp.Expr:
-    element = exp.column("e")
+    element = variable("e")
     if kind.endswith("[]"):
         return fill("COALESCE(t, 'NULL')", t=exp.paren(text_of(element, kind)))
     text = fill(_TRUTH, b=element) if kind == "BOOLEAN" else text_of(element, kind)

@@ -49,6 +49,7 @@ from rewriter.reading.postgres_bytes import (
 )
 from rewriter.reading.postgres_casts import spell_value_cast
 from rewriter.reading.postgres_collations import spell_case, spell_extreme
+from rewriter.reading.postgres_days import spell_days
 from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_intervals import spell_made_interval
 from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_spread
@@ -163,6 +164,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     changed: dict[str, exp.Expr] = {}
     if isinstance(node, exp.Sub) and all(kind == "TIME" for kind in kinds.values()):
         return fill("to_microseconds(epoch_us(a) - epoch_us(b))", a=node.this, b=node.expression)
+    if isinstance(node, exp.Add | exp.Sub) and (days := spell_days(node, kinds)) is not None:
+        return days
     for name, other in (("this", "expression"), ("expression", "this")):
         side, beside = sides[name].unnest(), kinds[other]
         if kinds[name] in _FLOATS and beside and beside not in _FLOATS:

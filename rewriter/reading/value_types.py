@@ -165,6 +165,8 @@ class ValueTypes:
                 value = exp.Subquery(this=value)
             element = self.of(value, depth).kind
             return f"{element or UNTOLD}[]"
+        if isinstance(node, exp.GenerateSeries):
+            return self.of(node.args["start"], depth).kind
         if isinstance(node, exp.ArrayAgg):
             return self._listed(node.this, depth)
         if isinstance(node, exp.Anonymous):
@@ -228,6 +230,10 @@ class ValueTypes:
     def _in_source(self, source: exp.Expr, name: str, depth: int) -> ValueType | None:
         """The type of a relation's column; None if it is not known to have that column."""
         alias = source.args.get("alias")
+        if isinstance(source, exp.Table) and isinstance(source.this, exp.GenerateSeries):
+            columns = alias.columns if isinstance(alias, exp.TableAlias) else []
+            wanted = columns[0].name if columns else source.alias
+            return self.of(source.this, depth + 1) if fold(wanted) == fold(name) else None
         if isinstance(alias, exp.TableAlias) and alias.columns:
             return self._renamed(source, alias, name, depth)
         if isinstance(source, exp.Schema):

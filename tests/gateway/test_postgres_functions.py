@@ -354,7 +354,6 @@ def test_numbers_of_more_digits_than_are_kept_are_refused(cursor: Cursor, statem
 @pytest.mark.parametrize(
     "expression",
     [
-        "more::jsonb @> more FROM goods",
         "format(b::text, 1) FROM nums",
         "format('%5d', 1)",
         "regexp_match(b::text, b::text) FROM nums",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import time
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -48,6 +48,38 @@ def test_times_of_day_and_intervals_are_cast(store: Store) -> None:
     found = con.execute("SELECT t, i::text FROM t WHERE k = 2").fetchall()
     assert found == [(time(2, 0), "10:20:00")]
     assert con.execute("SELECT normalize('e\u0301') = 'é'").fetchall() == [(True,)]
+
+
+@pytest.mark.drifts(toy="it has no lists", hive="it has no such functions of lists")
+def test_columns_may_be_named_as_what_a_list_consists_of(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE e (k INTEGER PRIMARY KEY, e INT, i INT, a INT[], j JSONB, t TEXT)")
+    con.execute("""INSERT INTO e VALUES (1, 2, 1, '{1,2,3}', '{"a":1,"b":[1,2]}', 'a')""")
+    for query, wanted in (
+        ("array_remove(a, e.e)", [1, 3]),
+        ("array_replace(a, e.e, i)", [1, 1, 3]),
+        ("array_fill(e.e, ARRAY[i])", [2]),
+        ("(j - t) = '{\"b\":[1,2]}'", True),
+        ("jsonb_set(j, '{b,0}', to_jsonb(e.e)) = '{\"a\":1,\"b\":[2,2]}'", True),
+        ("((j -> 'b') - i) = '[1]'", True),
+    ):
+        assert con.execute(f"SELECT {query} FROM e").fetchall() == [(wanted,)], query
+    assert con.execute("SELECT to_char(1234.5 + e, 'FM9,999.00') FROM e").fetchall() == [
+        ("1,236.50",)
+    ]
+
+
+@pytest.mark.drifts(toy="it has no dates", hive="it has no times of day")
+def test_days_are_counted_by_computed_numbers(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for query, wanted in (
+        ("SELECT DATE '2020-01-01' + i FROM generate_series(1, 2) i", [date(2020, 1, 2)]),
+        ("SELECT DATE '2020-01-04' - s.i FROM generate_series(1, 2) AS s(i)", [date(2020, 1, 3)]),
+        ("SELECT DATE '2020-01-01' + length('abc')", [date(2020, 1, 4)]),
+        ("SELECT length('a') + DATE '2020-01-01'", [date(2020, 1, 2)]),
+        ("SELECT DATE '2020-01-01' - TIME '10:00'", [datetime.fromisoformat("2019-12-31 14:00")]),
+    ):
+        assert [row[0] for row in con.execute(query).fetchall()][:1] == wanted, query
 
 
 @pytest.mark.drifts(toy="it takes any value for a column")
@@ -96,3 +128,8 @@ def test_a_generated_column_reads_no_other_one(store: Store) -> None:
         store.connect(dialect="postgres").execute(definition)
     assert raised.value.sqlstate == "42P17"
     store.connect(dialect="duckdb").execute(definition)
+    with pytest.raises(gateway.Error, match="multiple generation clauses"):
+        store.connect(dialect="postgres").execute(
+            "CREATE TABLE h (a INTEGER, b INTEGER GENERATED ALWAYS AS (a) STORED"
+            " GENERATED ALWAYS AS (a + 1) STORED)"
+        )

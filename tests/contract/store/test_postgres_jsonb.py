@@ -84,6 +84,41 @@ def test_constants_are_written_as_postgresql_spells_them(store: Store) -> None:
     ]
 
 
+CONTAINED = (
+    ('{"a": 1, "b": [1, 2, {"c": null}]}', '{"b": [{"c": null}, 2.0]}', True),
+    ('{"a": {"b": 1}}', '{"b": 1}', False),
+    ('{"a": {"b": 1, "c": 2}}', '{"a": {"c": 2}}', True),
+    ("[1, [2, 3]]", "[[3]]", True),
+    ("[1, [2, 3]]", "3", False),
+    ("[1, null]", "null", True),
+    ("[]", "{}", False),
+    ("1", "[1]", False),
+    ('{"q\\"": "a.0]"}', '{"q\\"": "a]"}', False),
+    ("[1]", None, None),
+)
+
+
+@pytest.mark.drifts(toy="it has no functions of JSON", hive="it looks for constants alone")
+def test_values_contain_what_columns_and_parameters_say(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB, k JSONB)")
+    for place, (whole, part, wanted) in enumerate(CONTAINED):
+        con.execute("INSERT INTO t VALUES (%s, %s, %s)", (place, whole, part))
+        found = con.execute("SELECT j @> k, k <@ j FROM t WHERE id = %s", (place,)).fetchall()
+        assert found == [(wanted, wanted)], (whole, part)
+    query = "SELECT id FROM t WHERE j @> %s::jsonb ORDER BY id"
+    assert [row[0] for row in con.execute(query, ("[1.0]",)).fetchall()] == [3, 4, 5, 9]
+
+
+@pytest.mark.drifts(
+    **dict.fromkeys(("toy", "hive"), "it looks for constants alone"), postgres="it has no limit"
+)
+def test_what_lies_too_deep_is_refused(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    with pytest.raises(gateway.Error, match="at most 3"):
+        con.execute("SELECT '[[[[1]]]]'::jsonb @> %s::jsonb", ("[[[[1]]]]",)).fetchall()
+
+
 def values_of(con: gateway.Connection, query: str) -> list[Any]:
     """The first column of a query's rows."""
     return [row[0] for row in con.execute(query).fetchall()]
