@@ -51,6 +51,16 @@ def _log_as_before() -> Iterator[None]:
     logger.propagate, logger.handlers[:], chosen.slow_s = before
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage meanwhile: tests and modules stay, and a look takes longer with each."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Say which cases run in which tier; of those that run, give workers first what takes long."""

@@ -254,7 +254,9 @@ class Cluster:
         self._databases += 1
         name = f"test_{os.getpid()}_{self._databases}_{int(time.time() * 1e6)}"
         with psycopg.connect(self.conninfo("postgres"), autocommit=True) as admin:
-            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            # Files are copied in half the time that it takes to log each of their pages.
+            copied = " STRATEGY FILE_COPY" if admin.info.server_version >= 150_000 else ""
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}{copied}")
         return name
 
     def url(self, database: str) -> str:
