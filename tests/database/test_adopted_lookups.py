@@ -83,6 +83,7 @@ def _scans(admin: psycopg.Connection[Any]) -> int:
     return int(row[0])
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("count", [3, 1500])
 @pytest.mark.parametrize("explicit", [False, True])
 def test_few_keys_and_many_are_told_apart_alike(

@@ -37,7 +37,7 @@ def _state(con: Connection, sql: str) -> str:
     return str(raised.value.sqlstate)
 
 
-@pytest.mark.parametrize("compacted", [False, True])
+@pytest.mark.parametrize("compacted", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     [

@@ -100,6 +100,7 @@ def test_a_person_gets_all_versions_and_nobody_else_can_read_them(
     assert _json(there, "audit", "list")[0]["action"] == "access.create"
 
 
+@pytest.mark.long
 def test_access_says_what_is_held_and_what_waits(there: Path, tmp_path: Path) -> None:
     package = str(tmp_path / "both.package")
     who = ("--subject", "email=ada@x.example", "--subject", "email=bob@x.example")

@@ -72,6 +72,7 @@ def test_backups_follow_an_erasure(run: Client) -> None:
     assert is_nowhere(run)
 
 
+@pytest.mark.long
 def test_nobody_comes_back_while_the_purge_waits(run: Client) -> None:
     run("CALL system.backup('t', name => 'b1')")
     run("DELETE FROM t WHERE id IN (3, 100)")
@@ -147,6 +148,7 @@ def test_a_lost_key_is_never_replaced_by_another(run: Client) -> None:
     assert run("SELECT count(*) FROM t WHERE id = 1") == [(1,)]
 
 
+@pytest.mark.long
 def test_a_dry_run_of_a_purge_counts_what_the_run_then_does(run: Client) -> None:
     run("UPDATE t SET ds = DATE '2021-01-01' WHERE id IN (7, 100)")
     run("OPTIMIZE t")

@@ -251,6 +251,7 @@ def test_statements_that_still_read_delay_completion(connect: Callable[..., Clie
     assert _holders(run) == []
 
 
+@pytest.mark.long
 def test_a_purge_that_was_interrupted_is_taken_up(
     run: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

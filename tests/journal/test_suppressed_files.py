@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
@@ -12,6 +13,7 @@ from tests.support import suppressing
 from tests.support.client import Client
 
 
+@pytest.mark.long
 def test_files_are_loaded_without_the_erased_ones(run: Client, tmp_path: Path) -> None:
     suppressing.make(run)
     run(f"ERASE FROM p WHERE email = '{suppressing.MAIL}' AND phone IN (11)")

@@ -188,6 +188,7 @@ def test_files_outside_the_range_of_a_unit_hide_nothing(run: Client) -> None:
             assert [f.nullable for f in schema] == [False, False, False, True]
 
 
+@pytest.mark.long
 def test_layouts_are_kept_apart(run: Client) -> None:
     run("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, w INTEGER)")
     run("INSERT INTO t SELECT i, 'x', i FROM range(100) r(i)")

@@ -96,6 +96,7 @@ def test_the_difference_is_found_in_ranges(
     assert verify(journal).problems == []
 
 
+@pytest.mark.long
 def test_only_chosen_rows_and_only_missing_ones(
     run: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

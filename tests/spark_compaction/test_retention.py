@@ -170,6 +170,7 @@ def test_old_layouts_are_judged_by_present_columns(run: Client) -> None:
     assert is_whole(run)
 
 
+@pytest.mark.long
 def test_a_hold_keeps_all_versions_of_a_key(table: Client) -> None:
     ((hold, *_),) = table("PLACE HOLD ON t WHERE n = 100 REASON 'matter 1'")
     retain(table)

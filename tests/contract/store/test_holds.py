@@ -321,6 +321,7 @@ def test_jobs_obey_a_hold_whose_rows_earlier_versions_left_hidden(con: Connectio
     assert {r.state.value for r in run(con)} == {"COMPLETED"}
 
 
+@pytest.mark.long
 def test_dry_runs_and_runs_of_jobs_tell_what_a_hold_keeps(
     con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
