@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.warm_python import warm_python
 
 MANY, BUFFERED = 6_000, 1_000
 """Rows of a statement, and those of which it may have more in memory than go to a file."""
@@ -170,7 +170,7 @@ _KILLED = """
 
 def test_killed_in_the_middle(connection: Connection, tmp_path: Path) -> None:
     connection.close()
-    command = [sys.executable, "-c", textwrap.dedent(_KILLED), f"{tmp_path}/w"]
+    command = [warm_python(), "-c", textwrap.dedent(_KILLED), f"{tmp_path}/w"]
     done = subprocess.run([*command, f"INSERT INTO t {ROWS}", str(BUFFERED)], check=False)
     assert done.returncode == -9
     assert len(_files(tmp_path)) == 1

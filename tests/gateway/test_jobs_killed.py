@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from journal.stores.embedded.recovery import unlisted_files
 from journal.stores.embedded.verification import verify
 from tests.support.client import Client
 from tests.support.killed_job import NOW
+from tests.support.warm_python import warm_python
 
 ROWS, KEPT = 90, 31
 STEPS = ("plan", "stage", "verify", "reap")
@@ -36,7 +36,7 @@ def made(root: Path) -> Client:
 
 
 def killed(root: Path, kind: str, step: str) -> None:
-    words = [sys.executable, "-m", "tests.support.killed_job", str(root), kind, step]
+    words = [warm_python(), "-m", "tests.support.killed_job", str(root), kind, step]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import gateway
+from tests.support.warm_python import warm_python
 
 _CHILD = """
 import os, signal, sys
@@ -37,7 +37,7 @@ con.execute("INSERT INTO t SELECT id FROM s")
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_edges_are_as_durable_as_rows(tmp_path: Path, moment: str) -> None:
     url = f"palimpsest:///{tmp_path}/w"
-    words = [sys.executable, "-c", _CHILD, url, moment]
+    words = [warm_python(), "-c", _CHILD, url, moment]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(url, autocommit=True) as con:
