@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.servers.pgwire.constraint_fields import constraint_fields
 from journal.model.errors import Code, PalimpsestError
 
 _STALE = "cached plan must not change result type"
@@ -29,6 +30,7 @@ def error_fields(error: PalimpsestError, text: str = "", severity: str = "ERROR"
         "C": error.sqlstate,
         "M": f"{error.message} ({error.code.value.code})",
         "H": error.advice,
+        **constraint_fields(error),
     }
     if error.code is Code.STALE_PREPARED:
         # Drivers prepare such a statement again, and know it by PostgreSQL's very words.
