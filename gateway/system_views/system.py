@@ -179,7 +179,7 @@ def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
             *(seen.catalog.database, found.name.schema, found.name.name),
             *(kind if table else "VIEW", "YES" if table else "NO", found.comment),
         )
-    for name, _ in own_relations(_SUPPLIED_COLUMNS):
+    for name, _ in own_relations(SUPPLIED_COLUMNS):
         yield (seen.catalog.database, "system", name, "VIEW", "NO", None)
 
 
@@ -198,7 +198,7 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
                 *(column.type, None, *numbers, None, identity is not None, always),
                 *("ALWAYS" if column.generated else "NEVER", made, column.comment),
             )
-    for name, columns in own_relations(_SUPPLIED_COLUMNS):
+    for name, columns in own_relations(SUPPLIED_COLUMNS):
         for position, (column_name, kind) in enumerate(columns, 1):
             place = (seen.catalog.database, "system", name, column_name, position)
             yield (*place, None, "YES", kind, *(None,) * 5, False, None, "NEVER", None, None)
@@ -444,7 +444,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     **LINEAGE_RELATIONS,
     **DUCKDB_RELATIONS,
 }
-_SUPPLIED_COLUMNS = {
+SUPPLIED_COLUMNS = {
     **{name: columns for name, (columns, _) in _RELATIONS.items()},
     **{name: columns for name, (columns, _) in ACTIVITY_RELATIONS.items()},
 }

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from gateway.servers.pg_catalog import numbering
 from gateway.servers.pg_catalog.definitions import (
     check_definition,
     foreign_key_definition,
     index_definition,
     key_definition,
+    quote_name,
 )
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.user_types import UserDefinitions
@@ -26,10 +29,12 @@ from journal.model.schema import (
     Column,
     Materialized,
     Table,
+    TableName,
     View,
     fold,
 )
 from journal.model.sequence import Sequence as DeclaredSequence
+from journal.sql.sql import expression
 from journal.sql.text_lengths import TextLength, text_length, text_lengths
 from rewriter.definitions.sequences import identity_sequence
 
@@ -119,7 +124,9 @@ class CatalogContents:
         row = {
             "oid": oid, "relname": relation.name.name, "relnamespace": schema, "relkind": kind,
             "relnatts": columns, "relam": 2 if kind in "rm" else 0, "reltuples": -1.0,
-            "reltype": 0, "relispopulated": True, **_ALIVE, **_NO_FLAGS, **more,
+            "reltype": 0, "relispopulated": True, **_ALIVE,
+            "relpersistence": "t" if self._catalog.is_own(relation.name) else "p",
+            **_NO_FLAGS, **more,
         }  # fmt: skip
         self._add("pg_class", **row)
         self._describe(oid, "pg_class", 0, relation.comment)
@@ -149,9 +156,12 @@ class CatalogContents:
         for place, column in enumerate(table.columns, 1):
             field = ResultColumn(column.name, column.type)
             self._add_column(oid, place, field, column, lengths.get(column.physical))
-            if column.identity is not None and column.spelled != SPELLED_SERIAL:
+            if column.identity is not None:
                 self._add_identity_sequence(table, column, place, column.identity)
             text = column.generated or column.default
+            if _is_serial(column):
+                sequence = self._definition_name(identity_sequence(table, column))
+                text = f"nextval('{sequence}'::regclass)"
             if text is not None:
                 self._add(
                     "pg_attrdef", oid=numbering.part_oid(table, next(next_part)), adrelid=oid,
@@ -189,7 +199,11 @@ class CatalogContents:
             self._describe(index, "pg_class", 0, found.comment)
         for check in checks:
             part = numbering.part_oid(table, next(next_part))
-            self._add_constraint(table, part, check.name, "c", check_definition(check.expression))
+            used = {c.name for c in expression(check.expression).find_all(exp.Column)}
+            self._add_constraint(
+                table, part, check.name, "c", check_definition(check.expression),
+                conkey=sorted(n for physical, n in places.items() if physical in used),
+            )  # fmt: skip
         for key in table.foreign_keys:
             parent = self._catalog.by_id(key.parent)
             if isinstance(parent, Table):
@@ -231,11 +245,13 @@ class CatalogContents:
         length: TextLength | None = None,
     ) -> None:
         field = field_of(shown) if length is None else text_field(shown.name, length)
-        identity = "" if column is None or column.identity is None else "d"
-        if column is not None and column.identity is not None and _is_always(column):
-            identity = "a"
+        identity = ""
+        if column is not None and column.identity is not None and not _is_serial(column):
+            identity = "a" if _is_always(column) else "d"
         generated = "s" if column is not None and column.generated else ""
-        has_default = bool(column and (column.default or column.generated))
+        has_default = column is not None and bool(
+            column.default or column.generated or _is_serial(column)
+        )
         type_oid = field.oid
         if column is not None:
             type_oid = _SPELLED.get(column.spelled or "", type_oid) if length is None else type_oid
@@ -314,12 +330,10 @@ class CatalogContents:
     def _add_identity_sequence(
         self, table: Table, column: Column, place: int, identity: Identity
     ) -> None:
-        """The sequence that clients know an identity column by; one of SERIAL stays unnamed.
-
-        SQLAlchemy takes each column that has such a sequence for an identity, and SERIAL is none.
-        """
+        """The sequence that clients know an identity column by, or a column of SERIAL."""
         name = identity_sequence(table, column)
-        kind = column.type if column.type in TYPES else "BIGINT"
+        number = field_of(ResultColumn("", column.type)).oid
+        kind = next((k for k in TYPES if field_of(ResultColumn("", k)).oid == number), "BIGINT")
         rises = identity.increment > 0
         shown = DeclaredSequence(
             *(0, name, kind, identity.start, identity.increment),
@@ -330,12 +344,17 @@ class CatalogContents:
         self._add(
             "pg_depend", classid=of_relations, objid=numbering.sequence_oid(name.schema, name.name),
             objsubid=0, refclassid=of_relations, refobjid=numbering.relation_oid(table),
-            refobjsubid=place, deptype="i",
+            refobjsubid=place, deptype="a" if _is_serial(column) else "i",
         )  # fmt: skip
         self._add(
             "serial_columns", nspname=name.schema, relname=table.name.name, attname=column.name,
             sequence=str(name), seqrelid=numbering.sequence_oid(name.schema, name.name),
         )  # fmt: skip
+
+    def _definition_name(self, name: TableName) -> str:
+        """A name as in a definition: without the home schema."""
+        parts = [name.schema, name.name] if name.schema != self._catalog.home else [name.name]
+        return ".".join(map(quote_name, parts))
 
     def _add_sequence(self, schema: str, name: str, sequence: Any) -> None:
         oid = numbering.sequence_oid(schema, name)
@@ -351,6 +370,11 @@ class CatalogContents:
             seqstart=sequence.start, seqincrement=sequence.increment, seqmax=sequence.maximum,
             seqmin=sequence.minimum, seqcache=sequence.cache, seqcycle=sequence.cycles,
         )  # fmt: skip
+
+
+def _is_serial(column: Column) -> bool:
+    """True for a column that PostgreSQL has no identity for, but a default."""
+    return column.identity is not None and column.spelled == SPELLED_SERIAL
 
 
 def _is_always(column: Column) -> bool:

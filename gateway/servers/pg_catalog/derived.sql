@@ -62,50 +62,6 @@ UNION ALL
 SELECT 1259, indexrelid, 0, 1259, indrelid, place, 'a'
 FROM (SELECT indexrelid, indrelid, unnest(indkey) AS place FROM pgc.pg_index) AS k
 WHERE indexrelid NOT IN (SELECT conindid FROM pgc.pg_constraint WHERE contype IN ('p', 'u'));
-CREATE VIEW pgc.standard_schemata AS
-SELECT getvariable('pgc_database') AS catalog_name, nspname AS schema_name FROM pgc.pg_namespace;
-CREATE VIEW pgc.standard_tables AS
-SELECT getvariable('pgc_database') AS table_catalog, nspname AS table_schema, relname AS table_name,
-  CASE WHEN relkind = 'v' THEN 'VIEW' ELSE 'BASE TABLE' END AS table_type
-FROM pgc.pg_class JOIN pgc.pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p', 'v');
-CREATE VIEW pgc.standard_columns AS
-WITH lengths AS (
-  SELECT *, CASE WHEN atttypid IN (1042, 1043) AND atttypmod > 4 THEN atttypmod - 4 END AS length,
-    atttypid = 1700 AND atttypmod > 4 AS is_exact
-  FROM pgc.pg_attribute)
-SELECT getvariable('pgc_database') AS table_catalog, n.nspname AS table_schema,
-  relname AS table_name, attname AS column_name, attnum AS ordinal_position,
-  CASE WHEN attgenerated = '' THEN adbin END AS column_default,
-  CASE WHEN attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
-  CASE WHEN k.typelem <> 0 AND k.typlen = -1 THEN 'ARRAY'
-    WHEN k.typtype IN ('c', 'e') THEN 'USER-DEFINED' ELSE shown END AS data_type,
-  length AS character_maximum_length,
-  CASE WHEN length IS NULL AND atttypid IN (25, 1042, 1043) THEN 1073741824
-    ELSE length * 4 END AS character_octet_length,
-  CASE WHEN is_exact THEN (atttypmod - 4) >> 16
-    ELSE map_extract_value(MAP {21: 16, 23: 32, 20: 64, 700: 24, 701: 53}, atttypid)
-    END AS numeric_precision,
-  CASE WHEN atttypid IN (20, 21, 23, 700, 701) THEN 2 WHEN atttypid = 1700 THEN 10
-    END AS numeric_precision_radix,
-  CASE WHEN is_exact THEN (atttypmod - 4) & 65535 WHEN atttypid IN (20, 21, 23) THEN 0
-    END AS numeric_scale,
-  CASE WHEN atttypid = 1082 THEN 0 WHEN atttypid IN (1083, 1114, 1184, 1186, 1266) THEN 6
-    END AS datetime_precision,
-  NULL::VARCHAR AS interval_type, NULL::VARCHAR AS collation_name, NULL::VARCHAR AS domain_name,
-  getvariable('pgc_database') AS udt_catalog, u.nspname AS udt_schema, k.typname AS udt_name,
-  'NO' AS is_self_referencing, CASE WHEN attidentity = '' THEN 'NO' ELSE 'YES' END AS is_identity,
-  CASE attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity_generation,
-  CASE WHEN attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated,
-  CASE WHEN attgenerated <> '' THEN adbin END AS generation_expression,
-  CASE WHEN relkind = 'v' THEN 'NO' ELSE 'YES' END AS is_updatable
-FROM lengths JOIN pgc.pg_class c ON c.oid = attrelid
-JOIN pgc.pg_namespace n ON n.oid = relnamespace
-LEFT JOIN pgc.shown_types t ON t.oid = atttypid
-LEFT JOIN pgc.pg_type k ON k.oid = atttypid
-LEFT JOIN pgc.pg_namespace u ON u.oid = k.typnamespace
-LEFT JOIN pgc.pg_attrdef d ON d.adrelid = attrelid AND d.adnum = attnum
-WHERE attnum > 0 AND relkind IN ('r', 'p', 'v') ORDER BY attrelid, attnum
-;
 CREATE VIEW pgc.keywords AS
 SELECT keyword_name AS word, map_extract_value(
     MAP {'unreserved': 'U', 'column_name': 'C', 'type_function': 'T', 'reserved': 'R'},

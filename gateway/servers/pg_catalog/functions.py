@@ -214,7 +214,8 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     "to_regtype": (
         ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"
-        " WHERE t.typname = replace(lower(n), 'pg_catalog.', '') OR s.shown = lower(n))"),
+        " WHERE t.typname = regexp_replace(replace(n, '\"', ''), '^.*\\.', '')"
+        " OR s.shown = lower(n))"),
     ),
     "txid_current": ("() AS 1::BIGINT",),
     "user": ("() AS getvariable('pgc_user')",),
@@ -230,7 +231,8 @@ MACROS: dict[str, tuple[str, ...]] = {
         " pgc_own_name(o), o::VARCHAR)"),
     ),
     "as_regtype": (
-        "(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types WHERE oid = o), o::VARCHAR)",
+        ("(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types"
+        " WHERE oid = coalesce(TRY_CAST(o AS UINTEGER), pgc_to_regtype(o::VARCHAR))), o::VARCHAR)"),
     ),
     "as_regnamespace": (
         ("(o) AS coalesce((SELECT any_value(nspname) FROM pgc.pg_namespace WHERE oid = o),"

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -26,11 +27,14 @@ from gateway.servers.pg_catalog.policies import add_policies
 from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
 from gateway.servers.pg_catalog.translation import translated
+from gateway.servers.pgwire.types import field_of
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
 from gateway.session.roles import acting_user
 from gateway.session.session import Session
+from gateway.system_views.own_relations import own_relations
+from gateway.system_views.system import SUPPLIED_COLUMNS
 from journal.local_engine.memory_database import MemoryDatabase
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
@@ -59,6 +63,12 @@ _EXTRA = {
     "index_definitions": {"oid": "UINTEGER", "place": "INTEGER", "definition": "VARCHAR"},
     "constraint_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
     "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
+    "system_columns": {
+        "relname": "VARCHAR",
+        "attname": "VARCHAR",
+        "attnum": "SMALLINT",
+        "atttypid": "UINTEGER",
+    },
 }
 _VECTORS = {"USMALLINT[]": "INT2VECTOR", "UBIGINT[]": "OIDVECTOR"}
 _FIXED = {
@@ -144,7 +154,7 @@ class CatalogReader:
         engine.run("CREATE SCHEMA pgc")
         contents = CatalogContents(catalog, self._view_columns, user)
         settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
-        rows = {**contents.rows, "pg_settings": settings}
+        rows = {**contents.rows, "pg_settings": settings, "system_columns": _system_columns()}
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
         add_policies(rows, session.catalog, session.catalog.rights_of(session.settings.role))
         for name, columns in {**relation_columns(), **_EXTRA, **EXTRA}.items():
@@ -201,6 +211,21 @@ class CatalogReader:
         except PalimpsestError:
             found = None
         return found or [ResultColumn(column, "VARCHAR") for column in view.columns]
+
+
+@cache
+def _system_columns() -> list[dict[str, Any]]:
+    """The columns of the relations of schema ``system``, which no catalog has."""
+    return [
+        {
+            "relname": name,
+            "attname": column,
+            "attnum": place,
+            "atttypid": field_of(ResultColumn("", kind)).oid,
+        }
+        for name, columns in own_relations(SUPPLIED_COLUMNS)
+        for place, (column, kind) in enumerate(columns, 1)
+    ]
 
 
 def _insert(

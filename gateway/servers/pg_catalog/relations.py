@@ -38,7 +38,8 @@ def builtin_types() -> tuple[dict[str, str], ...]:
 @cache
 def derived_statements() -> tuple[str, ...]:
     """What fills relations that PostgreSQL derives from others, in the engine's SQL."""
-    return tuple("\n".join(_lines("derived.sql")).split(";"))
+    names = ("derived.sql", "information_schema.sql")
+    return tuple(part for name in names for part in "\n".join(_lines(name)).split(";"))
 
 
 def _lines(name: str) -> list[str]:

@@ -20,7 +20,7 @@ from rewriter.syntax.session_calls import session_calls
 
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
-    r"|\budt_|\bcharacter_octet_length|\bdatetime_precision|\bnumeric_precision_radix|\bis_updatable"
+    r"|\binformation_schema\b"
     r"|current_database|current_catalog|session_user|_description\s*\(|format_type|quote_ident"
     r"|\breg(?:class|type|namespace|role|proc(?:edure)?)\b",
     re.IGNORECASE,
@@ -33,17 +33,14 @@ _OID_LISTS = re.compile(
 _KEYWORDS = "pg_get_keywords"
 _ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_user"} | {_KEYWORDS}
 """Functions that make a statement without tables one on the catalog."""
-_ONLY_HERE = frozenset({"array_lower", "array_upper", "parse_ident", "quote_ident"})
-"""Functions with which tools ask ``information_schema`` for tables, and which no session has."""
-_COLUMNS_ONLY_HERE = frozenset(
+_STANDARD = frozenset(
     {
-        *("udt_catalog", "udt_schema", "udt_name", "character_octet_length", "datetime_precision"),
-        *("numeric_precision_radix", "interval_type", "is_updatable", "is_self_referencing"),
+        *("columns", "schemata", "tables", "views", "sequences", "table_constraints"),
+        *("key_column_usage", "referential_constraints", "constraint_column_usage"),
+        "check_constraints",
     }
 )
-"""Columns of ``information_schema.columns`` that no session has."""
-_STANDARD = {name: f"standard_{name}" for name in ("columns", "schemata", "tables")}
-"""Relations of ``information_schema`` that are here as well, for such questions."""
+"""Relations of ``information_schema`` that are here, as PostgreSQL has them."""
 _SPOKEN = {
     "current_version": "version",
     "current_schema": "current_schema",
@@ -115,10 +112,7 @@ def _is_on_catalog(ast: exp.Expr) -> bool:
     tables = [t for t in ast.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
     named = [t for t in tables if t.db or t.name not in ctes]
     if named:
-        asks_here = not _ONLY_HERE.isdisjoint(_function_names(ast)) or any(
-            column.name.lower() in _COLUMNS_ONLY_HERE for column in ast.find_all(exp.Column)
-        )
-        return all(_is_relation(t) or (asks_here and _is_standard(t)) for t in named)
+        return all(_is_relation(t) or _is_standard(t) for t in named)
     called = _function_names(ast)
     return any(name in _ALONE for name in called) or (
         # Beside functions of the session, such as nextval, the number of an object is its own.
@@ -156,6 +150,10 @@ def translated(ast: exp.Expr) -> str:
         changed = _changed(node)
         if changed is not node:
             node.replace(changed)
+    for node in reversed(list(found.find_all(exp.Like, exp.ILike))):
+        if not isinstance(node.parent, exp.Escape):
+            # The engine has no sign of escape of its own.
+            node.replace(exp.Escape(this=node.copy(), expression=exp.Literal.string("\\")))
     return str(found.sql(dialect="duckdb"))
 
 
@@ -169,7 +167,7 @@ def _changed(node: exp.Expr) -> exp.Expr:
             if not node.alias:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
             node.set("db", exp.to_identifier("pgc"))
-            node.set("this", exp.to_identifier(_STANDARD[name]))
+            node.set("this", exp.to_identifier(f"standard_{name}"))
         case exp.Table() if isinstance(node.this, exp.StringToArray):
             return _one_column(node, node.this)
         case exp.Table() if isinstance(node.this, exp.ExplodingGenerateSeries):

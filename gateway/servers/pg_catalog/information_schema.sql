@@ -1,0 +1,175 @@
+-- The relations of information_schema, over those of the catalog as PostgreSQL defines them.
+CREATE VIEW pgc.standard_schemata AS
+SELECT getvariable('pgc_database') AS catalog_name, n.nspname AS schema_name,
+  r.rolname AS schema_owner, NULL::VARCHAR AS default_character_set_catalog,
+  NULL::VARCHAR AS default_character_set_schema, NULL::VARCHAR AS default_character_set_name,
+  NULL::VARCHAR AS sql_path
+FROM pgc.pg_namespace n LEFT JOIN pgc.pg_roles r ON r.oid = n.nspowner
+UNION ALL
+SELECT getvariable('pgc_database'), 'system', 'palimpsest', NULL, NULL, NULL, NULL;
+CREATE VIEW pgc.standard_tables AS
+SELECT getvariable('pgc_database') AS table_catalog, nspname AS table_schema, relname AS table_name,
+  CASE WHEN relpersistence = 't' THEN 'LOCAL TEMPORARY' WHEN relkind = 'v' THEN 'VIEW'
+    ELSE 'BASE TABLE' END AS table_type,
+  NULL::VARCHAR AS self_referencing_column_name, NULL::VARCHAR AS reference_generation,
+  NULL::VARCHAR AS user_defined_type_catalog, NULL::VARCHAR AS user_defined_type_schema,
+  NULL::VARCHAR AS user_defined_type_name,
+  CASE WHEN relkind = 'v' THEN 'NO' ELSE 'YES' END AS is_insertable_into, 'NO' AS is_typed,
+  NULL::VARCHAR AS commit_action
+FROM pgc.pg_class JOIN pgc.pg_namespace n ON n.oid = relnamespace WHERE relkind IN ('r', 'p', 'v')
+UNION ALL
+SELECT DISTINCT getvariable('pgc_database'), 'system', relname, 'VIEW', NULL, NULL, NULL, NULL,
+  NULL, 'NO', 'NO', NULL
+FROM pgc.system_columns;
+CREATE VIEW pgc.standard_columns AS
+WITH shown_columns AS (
+  SELECT attrelid, n.nspname, c.relname, c.relkind, attname, attnum, atttypid, atttypmod,
+    attnotnull, attidentity, attgenerated, adbin
+  FROM pgc.pg_attribute
+  JOIN pgc.pg_class c ON c.oid = attrelid
+  JOIN pgc.pg_namespace n ON n.oid = relnamespace
+  LEFT JOIN pgc.pg_attrdef d ON d.adrelid = attrelid AND d.adnum = attnum
+  WHERE attnum > 0 AND relkind IN ('r', 'p', 'v')
+  UNION ALL
+  SELECT 0, 'system', relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL
+  FROM pgc.system_columns
+), lengths AS (
+  SELECT *, CASE WHEN atttypid IN (1042, 1043) AND atttypmod > 4 THEN atttypmod - 4 END AS length,
+    atttypid = 1700 AND atttypmod > 4 AS is_exact
+  FROM shown_columns
+), sequences AS (
+  SELECT refobjid, refobjsubid, s.* FROM pgc.pg_depend d
+  JOIN pgc.pg_sequence s ON s.seqrelid = d.objid
+  WHERE d.deptype = 'i' AND d.classid = 1259
+)
+SELECT getvariable('pgc_database') AS table_catalog, c.nspname AS table_schema,
+  relname AS table_name, attname AS column_name, attnum::INTEGER AS ordinal_position,
+  CASE WHEN attgenerated = '' THEN adbin END AS column_default,
+  CASE WHEN attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable,
+  CASE WHEN k.typelem <> 0 AND k.typlen = -1 THEN 'ARRAY'
+    WHEN k.typtype IN ('c', 'e') THEN 'USER-DEFINED' ELSE shown END AS data_type,
+  length AS character_maximum_length,
+  CASE WHEN length IS NULL AND atttypid IN (25, 1042, 1043) THEN 1073741824
+    ELSE length * 4 END AS character_octet_length,
+  CASE WHEN is_exact THEN (atttypmod - 4) >> 16
+    ELSE map_extract_value(MAP {21: 16, 23: 32, 20: 64, 700: 24, 701: 53}, atttypid)
+    END AS numeric_precision,
+  CASE WHEN atttypid IN (20, 21, 23, 700, 701) THEN 2 WHEN atttypid = 1700 THEN 10
+    END AS numeric_precision_radix,
+  CASE WHEN is_exact THEN (atttypmod - 4) & 65535 WHEN atttypid IN (20, 21, 23) THEN 0
+    END AS numeric_scale,
+  CASE WHEN atttypid = 1082 THEN 0 WHEN atttypid IN (1083, 1114, 1184, 1186, 1266) THEN 6
+    END AS datetime_precision,
+  NULL::VARCHAR AS interval_type, NULL::INTEGER AS interval_precision,
+  NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
+  NULL::VARCHAR AS character_set_name, NULL::VARCHAR AS collation_catalog,
+  NULL::VARCHAR AS collation_schema, NULL::VARCHAR AS collation_name,
+  NULL::VARCHAR AS domain_catalog, NULL::VARCHAR AS domain_schema, NULL::VARCHAR AS domain_name,
+  getvariable('pgc_database') AS udt_catalog, u.nspname AS udt_schema, k.typname AS udt_name,
+  NULL::VARCHAR AS scope_catalog, NULL::VARCHAR AS scope_schema, NULL::VARCHAR AS scope_name,
+  NULL::INTEGER AS maximum_cardinality, attnum::VARCHAR AS dtd_identifier,
+  'NO' AS is_self_referencing, CASE WHEN attidentity = '' THEN 'NO' ELSE 'YES' END AS is_identity,
+  CASE attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END AS identity_generation,
+  q.seqstart::VARCHAR AS identity_start, q.seqincrement::VARCHAR AS identity_increment,
+  q.seqmax::VARCHAR AS identity_maximum, q.seqmin::VARCHAR AS identity_minimum,
+  CASE WHEN q.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle,
+  CASE WHEN attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated,
+  CASE WHEN attgenerated <> '' THEN adbin END AS generation_expression,
+  CASE WHEN relkind = 'v' THEN 'NO' ELSE 'YES' END AS is_updatable
+FROM lengths c
+LEFT JOIN pgc.shown_types t ON t.oid = atttypid
+LEFT JOIN pgc.pg_type k ON k.oid = atttypid
+LEFT JOIN pgc.pg_namespace u ON u.oid = k.typnamespace
+LEFT JOIN sequences q ON q.refobjid = attrelid AND q.refobjsubid = attnum AND attidentity <> ''
+ORDER BY attrelid, attnum;
+CREATE VIEW pgc.standard_constraints AS
+SELECT getvariable('pgc_database') AS catalog, n.nspname, c.conname, r.relname, c.*
+FROM pgc.pg_constraint c
+JOIN pgc.pg_class r ON r.oid = c.conrelid
+JOIN pgc.pg_namespace n ON n.oid = r.relnamespace;
+CREATE VIEW pgc.standard_not_nulls AS
+SELECT getvariable('pgc_database') AS catalog, n.nspname, r.relname, a.attname,
+  n.oid::VARCHAR || '_' || r.oid::VARCHAR || '_' || a.attnum::VARCHAR || '_not_null' AS conname
+FROM pgc.pg_attribute a
+JOIN pgc.pg_class r ON r.oid = a.attrelid
+JOIN pgc.pg_namespace n ON n.oid = r.relnamespace
+WHERE a.attnotnull AND a.attnum > 0 AND r.relkind IN ('r', 'p');
+CREATE VIEW pgc.standard_table_constraints AS
+SELECT catalog AS constraint_catalog, nspname AS constraint_schema, conname AS constraint_name,
+  catalog AS table_catalog, nspname AS table_schema, relname AS table_name,
+  CASE contype WHEN 'c' THEN 'CHECK' WHEN 'f' THEN 'FOREIGN KEY' WHEN 'p' THEN 'PRIMARY KEY'
+    WHEN 'u' THEN 'UNIQUE' END AS constraint_type,
+  CASE WHEN condeferrable THEN 'YES' ELSE 'NO' END AS is_deferrable,
+  CASE WHEN condeferred THEN 'YES' ELSE 'NO' END AS initially_deferred, 'YES' AS enforced,
+  CASE WHEN contype = 'u' THEN 'YES' END AS nulls_distinct
+FROM pgc.standard_constraints
+UNION ALL
+SELECT catalog, nspname, conname, catalog, nspname, relname, 'CHECK', 'NO', 'NO', 'YES', NULL
+FROM pgc.standard_not_nulls;
+CREATE VIEW pgc.standard_key_column_usage AS
+SELECT catalog AS constraint_catalog, nspname AS constraint_schema, conname AS constraint_name,
+  catalog AS table_catalog, nspname AS table_schema, relname AS table_name,
+  a.attname AS column_name, place AS ordinal_position,
+  CASE WHEN contype = 'f' THEN list_position(
+    (SELECT any_value(i.indkey) FROM pgc.pg_index i WHERE i.indexrelid = conindid), confkey[place]
+  ) END AS position_in_unique_constraint
+FROM (
+  SELECT *, unnest(generate_series(1, len(conkey)))::INTEGER AS place
+  FROM pgc.standard_constraints WHERE contype IN ('p', 'u', 'f')
+) c
+JOIN pgc.pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = conkey[place];
+CREATE VIEW pgc.standard_referential_constraints AS
+SELECT c.catalog AS constraint_catalog, c.nspname AS constraint_schema,
+  c.conname AS constraint_name, k.catalog AS unique_constraint_catalog,
+  k.nspname AS unique_constraint_schema, k.conname AS unique_constraint_name,
+  CASE c.confmatchtype WHEN 'f' THEN 'FULL' ELSE 'NONE' END AS match_option,
+  map_extract_value(MAP {'a': 'NO ACTION', 'r': 'RESTRICT', 'c': 'CASCADE', 'n': 'SET NULL',
+    'd': 'SET DEFAULT'}, c.confupdtype) AS update_rule,
+  map_extract_value(MAP {'a': 'NO ACTION', 'r': 'RESTRICT', 'c': 'CASCADE', 'n': 'SET NULL',
+    'd': 'SET DEFAULT'}, c.confdeltype) AS delete_rule
+FROM pgc.standard_constraints c
+LEFT JOIN pgc.standard_constraints k ON k.conindid = c.conindid AND k.contype IN ('p', 'u')
+WHERE c.contype = 'f';
+CREATE VIEW pgc.standard_constraint_column_usage AS
+SELECT catalog AS table_catalog, n.nspname AS table_schema, r.relname AS table_name,
+  a.attname AS column_name, catalog AS constraint_catalog, c.nspname AS constraint_schema,
+  conname AS constraint_name
+FROM (
+  SELECT catalog, nspname, conname,
+    CASE WHEN contype = 'f' THEN confrelid ELSE conrelid END AS holder,
+    unnest(CASE WHEN contype = 'f' THEN confkey ELSE conkey END) AS place
+  FROM pgc.standard_constraints
+) c
+JOIN pgc.pg_class r ON r.oid = holder
+JOIN pgc.pg_namespace n ON n.oid = r.relnamespace
+JOIN pgc.pg_attribute a ON a.attrelid = holder AND a.attnum = place;
+CREATE VIEW pgc.standard_check_constraints AS
+SELECT catalog AS constraint_catalog, nspname AS constraint_schema, conname AS constraint_name,
+  regexp_replace(d.definition, '^CHECK \((.*)\)$', '\1', 's') AS check_clause
+FROM pgc.standard_constraints c
+JOIN pgc.constraint_definitions d USING (oid)
+WHERE contype = 'c'
+UNION ALL
+SELECT catalog, nspname, conname, attname || ' IS NOT NULL' FROM pgc.standard_not_nulls;
+CREATE VIEW pgc.standard_views AS
+SELECT getvariable('pgc_database') AS table_catalog, schemaname AS table_schema,
+  viewname AS table_name, definition AS view_definition, 'NONE' AS check_option,
+  'NO' AS is_updatable, 'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable,
+  'NO' AS is_trigger_deletable, 'NO' AS is_trigger_insertable_into
+FROM pgc.pg_views;
+CREATE VIEW pgc.standard_sequences AS
+SELECT getvariable('pgc_database') AS sequence_catalog, schemaname AS sequence_schema,
+  sequencename AS sequence_name, data_type,
+  map_extract_value(MAP {'smallint': 16, 'integer': 32, 'bigint': 64}, data_type)
+    AS numeric_precision,
+  2 AS numeric_precision_radix, 0 AS numeric_scale, start_value::VARCHAR AS start_value,
+  min_value::VARCHAR AS minimum_value, max_value::VARCHAR AS maximum_value,
+  increment_by::VARCHAR AS increment, CASE WHEN cycle THEN 'YES' ELSE 'NO' END AS cycle_option
+FROM pgc.pg_sequences
+WHERE NOT EXISTS (
+  SELECT 1 FROM pgc.pg_depend d
+  JOIN pgc.pg_class c ON c.oid = d.objid
+  JOIN pgc.pg_namespace n ON n.oid = c.relnamespace
+  WHERE d.deptype = 'i' AND d.classid = 1259 AND c.relkind = 'S'
+    AND c.relname = sequencename AND n.nspname = schemaname
+)

@@ -1,0 +1,141 @@
+"""What ``information_schema`` lists to clients of the server, as PostgreSQL does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import Connection
+
+from tests.servers.conftest import Server
+
+MADE = (
+    (
+        "CREATE TABLE info_a (id SERIAL PRIMARY KEY, big BIGSERIAL, name VARCHAR(80) NOT NULL"
+        " DEFAULT 'x', code CHAR(3), price NUMERIC(9, 2), ratio DOUBLE PRECISION, day DATE,"
+        " at TIMESTAMP, since TIMESTAMPTZ, tags TEXT[], extra JSONB, u UUID, ok BOOLEAN,"
+        " n INTEGER CHECK (n > 0), small SMALLINT, pic BYTEA, gap INTERVAL,"
+        " CONSTRAINT info_u UNIQUE (name, n))"
+    ),
+    (
+        "CREATE TABLE info_b (id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a INTEGER,"
+        " name VARCHAR(80), n INTEGER, twice INTEGER GENERATED ALWAYS AS (n * 2) STORED,"
+        " CONSTRAINT info_f FOREIGN KEY (a) REFERENCES info_a (id) ON DELETE CASCADE,"
+        " CONSTRAINT info_g FOREIGN KEY (n, name) REFERENCES info_a (n, name)"
+        " ON UPDATE SET NULL DEFERRABLE INITIALLY DEFERRED)"
+    ),
+    "CREATE VIEW info_v AS SELECT id, name, price FROM info_a",
+    "CREATE SEQUENCE info_s START 5 INCREMENT 2",
+)
+GONE = ("DROP VIEW info_v", "DROP TABLE info_b", "DROP TABLE info_a", "DROP SEQUENCE info_s")
+QUESTIONS = (
+    (
+        "SELECT * FROM information_schema.tables WHERE table_name LIKE 'info\\__'"
+        " AND table_type <> 'VIEW' ORDER BY table_name"
+    ),
+    (
+        "SELECT * FROM information_schema.columns WHERE table_name = 'info_b'"
+        " AND column_name <> 'twice' ORDER BY ordinal_position"
+    ),
+    (
+        "SELECT column_name, column_default, is_nullable, data_type, character_maximum_length,"
+        " character_octet_length, numeric_precision, numeric_precision_radix, numeric_scale,"
+        " datetime_precision, udt_name, is_identity, is_generated, is_updatable"
+        " FROM information_schema.columns WHERE table_name = 'info_a' AND column_name <> 'name'"
+        " ORDER BY ordinal_position"
+    ),
+    # Without what only PostgreSQL's relation has, as Knex asks.
+    (
+        "SELECT column_name, data_type, character_maximum_length, is_nullable"
+        " FROM information_schema.columns WHERE table_name = 'info_a' AND table_schema ="
+        " current_schema() ORDER BY ordinal_position"
+    ),
+    (
+        "SELECT * FROM information_schema.table_constraints WHERE table_name LIKE 'info\\_%'"
+        " AND constraint_name NOT LIKE '%not_null' ORDER BY constraint_name"
+    ),
+    (
+        "SELECT count(*) FROM information_schema.check_constraints"
+        " WHERE constraint_name LIKE 'info\\_%' OR check_clause LIKE 'price%'"
+    ),
+    (
+        "SELECT * FROM information_schema.key_column_usage WHERE table_name LIKE 'info\\_%'"
+        " ORDER BY constraint_name, ordinal_position"
+    ),
+    (
+        "SELECT * FROM information_schema.referential_constraints"
+        " WHERE constraint_name LIKE 'info\\_%' ORDER BY constraint_name"
+    ),
+    (
+        "SELECT * FROM information_schema.constraint_column_usage WHERE table_name LIKE 'info\\_%'"
+        " ORDER BY constraint_name, column_name"
+    ),
+    "SELECT * FROM information_schema.sequences WHERE sequence_name LIKE 'info\\_%' ORDER BY 3",
+    "SELECT table_name FROM information_schema.views WHERE table_name LIKE 'info\\__'",
+    (
+        "SELECT schema_name FROM information_schema.schemata"
+        " WHERE schema_name IN ('public', 'main', 'pg_catalog')"
+    ),
+    # Sequelize's describeTable, which asks pg_catalog too.
+    (
+        "SELECT pk.constraint_type, c.column_name, c.is_nullable, (SELECT count(e.enumlabel)"
+        " FROM pg_catalog.pg_type t JOIN pg_catalog.pg_enum e ON t.oid = e.enumtypid"
+        " WHERE t.typname = c.udt_name) AS special FROM information_schema.columns c LEFT JOIN"
+        " (SELECT tc.table_schema, tc.table_name, cu.column_name, tc.constraint_type"
+        " FROM information_schema.TABLE_CONSTRAINTS tc JOIN information_schema.KEY_COLUMN_USAGE cu"
+        " ON tc.table_schema = cu.table_schema AND tc.table_name = cu.table_name"
+        " AND tc.constraint_name = cu.constraint_name AND tc.constraint_type = 'PRIMARY KEY') pk"
+        " ON pk.table_schema = c.table_schema AND pk.table_name = c.table_name"
+        " AND pk.column_name = c.column_name WHERE c.table_name = 'info_a' ORDER BY 2"
+    ),
+    # Sequences of SERIAL, as tools that reset them find them.
+    "SELECT pg_get_serial_sequence('info_a', 'id') IS NOT NULL",
+    (
+        "SELECT attname, attidentity, atthasdef FROM pg_attribute"
+        " WHERE attrelid = 'info_a'::regclass AND attnum BETWEEN 1 AND 3 ORDER BY attnum"
+    ),
+    (
+        "SELECT sequencename, data_type, start_value, increment_by FROM pg_sequences"
+        " WHERE sequencename LIKE 'info\\_%' ORDER BY 1"
+    ),
+)
+_NAMES = {"postgres": "palimpsest", "public": "main"}
+
+
+@pytest.fixture(scope="module")
+def both(server: Server, postgres: Connection) -> Iterator[tuple[Connection, Connection]]:
+    with psycopg.connect(server.dsn, autocommit=True) as ours:
+        for con in (ours, postgres):
+            for sql in MADE:
+                con.execute(sql)
+        yield ours, postgres
+        for con in (ours, postgres):
+            for sql in GONE:
+                con.execute(sql)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_it_lists_what_postgresql_lists(both: tuple[Connection, Connection], question: str) -> None:
+    ours, theirs = (con.execute(question) for con in both)
+    assert [c.name for c in ours.description or ()] == [c.name for c in theirs.description or ()]
+    assert ours.fetchall() == [tuple(map(_ours, row)) for row in theirs.fetchall()]
+
+
+def test_it_lists_the_relations_of_the_gateway(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as con:
+        found = con.execute(
+            "SELECT data_type FROM information_schema.columns"
+            " WHERE table_schema = 'system' AND table_name = 'sessions' AND column_name = 'id'"
+        )
+        assert found.fetchall() == [("bigint",)]
+        found = con.execute(
+            "SELECT table_type FROM information_schema.tables"
+            " WHERE table_schema = 'system' AND table_name = 'sessions'"
+        )
+        assert found.fetchall() == [("VIEW",)]
+
+
+def _ours(value: Any) -> Any:
+    return _NAMES.get(value, value) if isinstance(value, str) else value
