@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from types import MappingProxyType
+from typing import Any
 
 from journal.model.access import AccessControl, ObjectKey, ObjectKind, Rights
 from journal.model.foreign_key import ForeignKey
@@ -255,15 +256,8 @@ class CatalogSnapshot:
     schema_comments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     policies: Mapping[ScopeKey, ScopedPolicy] = field(default_factory=lambda: MappingProxyType({}))
     comment: str | None = None
-    _references: list[References] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
-    _by_id: list[Mapping[int, Table]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
-    _own_ids: list[frozenset[int]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
+    _once: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was found in it, which stays as it is."""
 
     @staticmethod
     def empty(
@@ -293,10 +287,11 @@ class CatalogSnapshot:
 
     def own_ids(self) -> frozenset[int]:
         """The ids of the temporary tables and sequences of the session that looks, found once."""
-        if not self._own_ids:
+        if "own ids" not in self._once:
             tables = {r.id for r in self.own_relations().values() if isinstance(r, Table)}
-            self._own_ids.append(frozenset(tables | {s.id for s in self.own_sequences().values()}))
-        return self._own_ids[0]
+            numbers = {s.id for s in self.own_sequences().values()}
+            self._once["own ids"] = frozenset(tables | numbers)
+        return frozenset(self._once["own ids"])
 
     def with_own(
         self,
@@ -319,14 +314,18 @@ class CatalogSnapshot:
         return self.relations.get(name.key)
 
     def by_journal(self, name: TableName) -> Table | None:
-        """The table whose journal has that name, or None."""
-        return next((t for t in self.tables() if t.journal_name.key == name.key), None)
+        """The table whose journal has that name, or None; of several the first."""
+        if "by journal" not in self._once:
+            self._once["by journal"] = {t.journal_name.key: t for t in reversed([*self.tables()])}
+        found: Table | None = self._once["by journal"].get(name.key)
+        return found
 
     def by_id(self, table_id: int) -> Table | None:
         """The table of that id, or None; each statement asks several times."""
-        if not self._by_id:
-            self._by_id.append({t.id: t for t in self.tables()})
-        return self._by_id[0].get(table_id)
+        if "by id" not in self._once:
+            self._once["by id"] = {t.id: t for t in self.tables()}
+        found: Table | None = self._once["by id"].get(table_id)
+        return found
 
     def index(self, name: TableName) -> tuple[Table, Index] | None:
         """The index of that name, and its table; or None."""
@@ -340,9 +339,10 @@ class CatalogSnapshot:
     @property
     def references(self) -> References:
         """The foreign keys of the catalog, found once; a parent that is gone has none."""
-        if not self._references:
-            self._references.append(_references_of(list(self.tables())))
-        return self._references[0]
+        if "references" not in self._once:
+            self._once["references"] = _references_of(list(self.tables()))
+        found: References = self._once["references"]
+        return found
 
     def tables(self) -> Iterator[Table]:
         """Every table."""

@@ -52,11 +52,6 @@ _USAGE = select(USAGE, order=["day", "node", "column_name"])
 _COUNTED = select(LINEAGE_STATEMENTS, ["runs"], by("id"))
 _COUNT = update(LINEAGE_STATEMENTS, ["runs", "last_seen"], by("id"))
 _USED = select(USAGE, where=by("day"))
-_USE = update(
-    USAGE,
-    ["reads", "writes", "last_read", "last_written"],
-    by("day", "node", "column_name"),
-)
 _OF_STATEMENT = count(LINEAGE, by("statement"))
 _FORGET_STATEMENT = delete(LINEAGE_STATEMENTS, by("id"))
 _FORGET_EDGES = delete(LINEAGE, by("statement", "target"))
@@ -165,16 +160,23 @@ def add_counts(
     for statement, (further, last) in runs.items():
         for (before,) in execute(session, _COUNTED, [statement]):
             execute(session, _COUNT, [before + further, last, statement])
-    known = {row.of: row.uses for row in _usage_rows(execute(session, _USED, [day]))}
-    new: list[Sequence[Any]] = []
+    nodes = {of.node for of in used}
+    found = _usage_rows(execute(session, _USED, [day]))
+    sums = {row.of: row.uses for row in found if row.of.node in nodes}
     for of, uses in used.items():
-        before = known.get(of)
-        if before is None:
-            new.append((day, *of, *_values(uses)))
-        else:
-            before.add(uses)
-            execute(session, _USE, [*_values(before), day, *of])
-    insert_rows(session, USAGE, new)
+        sums.setdefault(of, Uses()).add(uses)
+    # Thousands of UPDATEs would keep everybody else from committing for seconds.
+    for part in _parts(nodes):
+        execute(session, _forget_day(len(part)), [day, *part])
+    insert_rows(session, USAGE, [(day, *of, *_values(uses)) for of, uses in sums.items()])
+
+
+@lru_cache
+def _forget_day(size: int) -> RecordStatement:
+    """Removes the uses of so many nodes on a day."""
+    whole = delete(USAGE, by("day")).ast
+    assert isinstance(whole, exp.Delete)
+    return RecordStatement(whole.where(is_among("node", size)))
 
 
 def _values(uses: Uses) -> tuple[Any, ...]:

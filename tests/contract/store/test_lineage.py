@@ -87,6 +87,15 @@ def test_a_query_leaves_no_edge_and_counts_as_a_read(con: Connection) -> None:  
     assert (True,) in last.fetchall()
 
 
+def test_uses_of_a_day_are_added_up(con: Connection) -> None:
+    """Those of other columns and tables stay, whatever else is counted that day."""
+    uses = 'SELECT "column", sum(reads) FROM system.usage WHERE "table" = \'s\' GROUP BY ALL'
+    for column, sums in (("a", {"a": 1}), ("b", {"a": 1, "b": 1}), ("a", {"a": 2, "b": 1})):
+        con.execute(f"SELECT {column} FROM s").fetchall()
+        con.execute("SELECT c FROM other").fetchall()
+        assert sums.items() <= dict(con.execute(uses).fetchall()).items()
+
+
 @pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ALL_TYPES)
 def test_new_tables_and_views_come_from_their_queries(con: Connection) -> None:  # L3, L4, L10
