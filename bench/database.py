@@ -62,23 +62,33 @@ def rewritten(con: Connection, sql: str) -> str:
 def recorded() -> Iterator[list[Sent]]:
     """What the gateway sends meanwhile."""
     sent: list[Sent] = []
-    execute, run_together = ChunkCursor.execute, ChunkCursor.run_together
+    run, run_together, roll_back = (
+        ChunkCursor.run,
+        ChunkCursor.run_together,
+        ChunkCursor.roll_back,
+    )
 
-    def listening(self: ChunkCursor, query: Any, params: Any = None, **rest: Any) -> Any:
-        sent.append((query, params))
-        return execute(self, query, params, **rest)
+    def listening(self: ChunkCursor, sql: str, parameters: Any = None, **rest: Any) -> None:
+        sent.append((sql, parameters))
+        run(self, sql, parameters, **rest)
 
     def listening_together(self: ChunkCursor, statements: Sequence[Sent]) -> Any:
         sent.extend(statements)
         return run_together(self, statements)
 
-    ChunkCursor.execute = listening  # type: ignore[method-assign]
+    def listening_back(self: ChunkCursor) -> None:
+        sent.append(("ROLLBACK", None))
+        roll_back(self)
+
+    ChunkCursor.run = listening  # type: ignore[method-assign]
     ChunkCursor.run_together = listening_together  # type: ignore[method-assign]
+    ChunkCursor.roll_back = listening_back  # type: ignore[method-assign]
     try:
         yield sent
     finally:
-        ChunkCursor.execute = execute  # type: ignore[method-assign]
+        ChunkCursor.run = run  # type: ignore[method-assign]
         ChunkCursor.run_together = run_together  # type: ignore[method-assign]
+        ChunkCursor.roll_back = roll_back  # type: ignore[method-assign]
 
 
 def per_point(clock: Callable[[], float], work: Callable[[], object]) -> float:
