@@ -49,17 +49,24 @@ _DISTINCT = re.compile(r"^DISTINCT (ON \(.*?\) )?(?!ON )")
 _PARAMETER = re.compile(rf"\${USER_PARAMETER}(?=\w)")
 
 
-def with_client_names(outcome: StatementOutcome, request: StatementRequest) -> StatementOutcome:
-    """An outcome, changed in place, whose columns have the names that the dialect gives them."""
+def with_client_names(
+    outcome: StatementOutcome, request: StatementRequest, *, in_duckdb: bool
+) -> StatementOutcome:
+    """An outcome, changed in place, whose columns have the names that the dialect gives them.
+
+    ``in_duckdb`` says whether the store has named them as DuckDB would.
+    """
     if outcome.columns is not None:
-        outcome.columns = client_names(request.parsed, outcome.columns, request.dialect)
+        outcome.columns = client_names(
+            request.parsed, outcome.columns, request.dialect, in_duckdb=in_duckdb
+        )
         if outcome.rows is not None:
             outcome.rows.names = [column.name for column in outcome.columns]
     return outcome
 
 
 def client_names(
-    parsed: Parsed, columns: Sequence[ResultColumn], dialect: str
+    parsed: Parsed, columns: Sequence[ResultColumn], dialect: str, *, in_duckdb: bool
 ) -> list[ResultColumn]:
     """The columns of a statement under the names that a dialect gives them."""
     language = DIALECTS.get(dialect)
@@ -69,7 +76,7 @@ def client_names(
     nodes = _output(parsed)
     if all(isinstance(node, exp.Alias | exp.Column | exp.Star) for node in nodes):
         return found
-    written = _written_names(parsed, nodes) if language == "duckdb" else ()
+    written = _written_names(parsed, nodes, in_duckdb=in_duckdb) if language == "duckdb" else ()
     if len(written) == len(found) == len(nodes):
         return [
             column
@@ -142,13 +149,13 @@ def _query_output(ast: exp.Expr) -> list[exp.Expr]:
     return [] if returning is None else list(returning.expressions)
 
 
-def _written_names(parsed: Parsed, nodes: Sequence[exp.Expr]) -> Sequence[str]:
+def _written_names(parsed: Parsed, nodes: Sequence[exp.Expr], *, in_duckdb: bool) -> Sequence[str]:
     """The names that DuckDB gives the outputs of a text; none where it cannot read the text.
 
-    Only outputs that the gateway may have sent in other words are asked for: it costs DuckDB's
-    parser, once for a text.
+    Only outputs that are not named yet, and those that the gateway may have sent in other words,
+    are asked for: it costs DuckDB's parser, once for a text.
     """
-    if all(isinstance(part, _AS_WRITTEN) for node in nodes for part in node.walk()):
+    if in_duckdb and all(isinstance(part, _AS_WRITTEN) for node in nodes for part in node.walk()):
         return ()
     return _names_in(parsed.text)
 

@@ -212,7 +212,8 @@ class Executor:
                         self._note_read(plan, call.request)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):
                         stay.pop_all()
-                    return outcome and with_client_names(outcome, call.request)
+                    known = self.journal.capabilities.names_outputs
+                    return outcome and with_client_names(outcome, call.request, in_duckdb=known)
         except PalimpsestError as error:
             if form.falls_through(error, plan):
                 return None

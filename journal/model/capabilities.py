@@ -43,6 +43,7 @@ class Capabilities:
       a division by zero, as ``/`` does in PostgreSQL.
     - ``joins_in_place``: a star over JOIN .. USING has the columns that are joined where the first
       table has them; else before all others.
+    - ``names_outputs``: it calls a result column without an alias as DuckDB calls it.
     - ``rounds_seconds``: it computes moments to a microsecond, and so those with fewer digits.
     - ``normalizes_json``: it writes JSON with keys in one order and without blanks.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
@@ -66,6 +67,7 @@ class Capabilities:
     postgres_functions: bool = False
     divides_by_type: bool = False
     joins_in_place: bool = False
+    names_outputs: bool = False
     rounds_seconds: bool = False
     normalizes_json: bool = False
     folder: Path | None = None

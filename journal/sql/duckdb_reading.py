@@ -320,6 +320,29 @@ def _whole_number(tokens: list[Token], index: int) -> None:
         )
 
 
+def _remainder(tokens: list[Token], index: int) -> None:
+    """``LIMIT 5 % 3`` is a remainder, ``LIMIT 5 %`` a share, for which sqlglot takes both."""
+    if [_kind(tokens, index + n) for n in (1, 2)] != [TokenType.NUMBER, TokenType.MOD]:
+        return
+    operand = _kind(tokens, index + 3)
+    if operand in _LITERALS or operand is TokenType.L_PAREN:
+        end = _end_of_bracket(tokens, index + 3) if operand in _OPEN else index + 4
+        _enclose(tokens, index + 1, end)
+
+
+def _no_share(tokens: list[Token], index: int) -> None:
+    """The same in PostgreSQL, which has no shares; raises SYNTAX for them."""
+    _remainder(tokens, index)
+    sign = tokens[index + 2] if index + 2 < len(tokens) else tokens[index]
+    if sign.token_type is TokenType.MOD or sign.text.upper() == "PERCENT":
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f'syntax error at or near "{sign.text}"',
+            advice="write LIMIT and a number of rows",
+            position=Position(sign.line, max(1, sign.col - len(sign.text) + 1)),
+        )
+
+
 _IN_BOTH: dict[TokenType | str, Change] = {
     TokenType.NUMBER: _number,
     TokenType.DCOLON: _cast,
@@ -331,6 +354,7 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     TokenType.ARROW: _arrow,
     TokenType.L_BRACKET: _slice,
     TokenType.IN: _in_list,
+    TokenType.LIMIT: _remainder,
     **dict.fromkeys(
         ("ARRAY_REVERSE_SORT", "ARRAY_SORT", "LIST_REVERSE_SORT", "LIST_SORT"), _keep_call
     ),
@@ -350,6 +374,7 @@ _IN_POSTGRES: dict[TokenType | str, Change] = {
     **_IN_BOTH,
     TokenType.ARROW: _element,
     TokenType.L_BRACKET: _slice_in_postgres,
+    TokenType.LIMIT: _no_share,
     TokenType.NUMBER: _whole_number,
     "DATE_BIN": _keep_call,
     # Of others the template would be translated, in its quotes as well.

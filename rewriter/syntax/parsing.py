@@ -53,7 +53,7 @@ from rewriter.syntax.session_calls import session_calls
 from rewriter.syntax.show import explained
 from rewriter.syntax.spelled_types import mark_spelled_types
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
-from rewriter.syntax.tied_rows import keep_ties
+from rewriter.syntax.tied_rows import spell_out_limits
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.syntax.tokens import check_commas, tokenize
 from rewriter.syntax.type_suffixes import bracket_array_types
@@ -209,8 +209,8 @@ def _parser(text: str, dialect: str, limits: Limits) -> Parse:
             )
         if any(token.token_type is TokenType.INTERVAL for token in part):
             spell_out_units(found[0])
-        if any(token.token_type is TokenType.FETCH for token in part):
-            return keep_ties(found[0])
+        if any(token.token_type in (TokenType.FETCH, TokenType.LIMIT) for token in part):
+            return spell_out_limits(found[0])
         return found[0]
 
     return parse_tokens

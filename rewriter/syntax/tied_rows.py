@@ -1,6 +1,7 @@
-"""``FETCH FIRST n ROWS WITH TIES``: as a condition on the rank of a row, which every store knows.
+"""``FETCH FIRST n ROWS WITH TIES`` as a condition on the rank of a row, which every store knows.
 
-Few stores have the clause, and sqlglot leaves its last words out where one has not. Pure.
+Few stores have the clause, and sqlglot leaves its last words out where one has not. A LIMIT by a
+share of the rows that the statement computes becomes a number of rows. Pure.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from journal.sql.lowering.limits import count_shares
 from rewriter.name_resolution import position_of
 
 _SOURCE = "_palimpsest_ranked"
 
 
-def keep_ties(ast: exp.Expr) -> exp.Expr:
-    """The statement with a rank in the place of each WITH TIES.
+def spell_out_limits(ast: exp.Expr) -> exp.Expr:
+    """The statement with a rank in the place of each WITH TIES, and no share but written numbers.
 
-    Raises SYNTAX without an ORDER BY, and NOT_SUPPORTED for PERCENT and for places among stars.
+    Raises SYNTAX for WITH TIES without an ORDER BY, and NOT_SUPPORTED for PERCENT behind FETCH and
+    for WITH TIES behind places among stars.
     """
+    ast = count_shares(ast, constants=False)
     for limit in list(ast.find_all(exp.Fetch, exp.Limit)):
         options = limit.args.get("limit_options")
         query = limit.parent

@@ -94,6 +94,18 @@ def test_duckdb_names(tmp_path: Path) -> None:
             assert cursor.fetch_arrow().column_names == expected, sql
 
 
+@pytest.mark.parametrize("sql", ["SELECT count(*), sum(x), x + 1, (t.d), 1 FROM t GROUP BY x, d"])
+def test_other_stores_name_outputs_as_duckdb_does(sql: str, cluster: Cluster) -> None:
+    """A store that calls ``x + 1`` otherwise is not asked."""
+    plain = duckdb.connect()
+    url = cluster.url(cluster.database())
+    with gateway.connect(url, dialect="duckdb", autocommit=True) as ours:
+        for con in (plain, ours):
+            con.execute(TABLE)
+        names = [column[0] for column in plain.execute(sql).description or ()]
+        assert [column[0] for column in ours.execute(sql).description or ()] == names
+
+
 def test_parameters_are_named_as_the_client_does(tmp_path: Path) -> None:
     """The names under which the gateway sends values stay its own affair."""
     with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as ours:

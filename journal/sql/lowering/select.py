@@ -17,6 +17,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from journal.sql.builders import sources_of
+from journal.sql.lowering.limits import count_shares, is_share
 from journal.sql.lowering.qualify import filter_around, rank_distinct
 from journal.sql.lowering.sources import prepare_sources
 from journal.sql.relations import ident
@@ -26,11 +27,18 @@ Known = Mapping[str, list[str]]
 _NOTHING: Known = MappingProxyType({})
 
 
-def prepare_selects(tree: exp.Expr, *, distinct_on: bool = True) -> exp.Expr:
+def prepare_selects(
+    tree: exp.Expr, *, distinct_on: bool = True, counted_limits: bool = True
+) -> exp.Expr:
     """The tree with every SELECT in PostgreSQL's terms, inner ones first.
 
-    ``distinct_on`` says whether the store has that as well.
+    ``distinct_on`` and ``counted_limits`` say whether the store has these as well: DISTINCT ON, and
+    a LIMIT that a query computes.
     """
+    if any(is_share(limit) for limit in tree.find_all(exp.Limit)):
+        if not counted_limits:
+            raise _refusal("LIMIT by a share of the rows", "count them, and write LIMIT and a number")
+        tree = count_shares(tree, constants=True)
     holder = exp.Paren(this=tree)
     prepare_sources(holder)
     _name_sources(holder)
@@ -57,11 +65,17 @@ def _name_sources(holder: exp.Expr) -> None:
     """Names for subqueries, which PostgreSQL before 16 wants, and the canonical ones of columns."""
     number = 0
     for node in holder.find_all(exp.Subquery):
+        inner = node.this
         # Joined relations in brackets keep their own names, which an alias would hide.
-        source = isinstance(node.parent, exp.From | exp.Join) and not node.this.args.get("joins")
+        is_join = isinstance(inner, exp.Table | exp.Subquery) and inner.args.get("joins")
+        source = isinstance(node.parent, exp.From | exp.Join) and not is_join
         if source and not node.alias and node.arg_key == "this":
             number += 1
             node.set("alias", exp.TableAlias(this=exp.to_identifier(f"unnamed_{number}")))
+    for lateral in holder.find_all(exp.Lateral):
+        if isinstance(lateral.this, exp.Subquery) and not lateral.alias:
+            number += 1
+            lateral.set("alias", exp.TableAlias(this=exp.to_identifier(f"unnamed_{number}")))
     for number, rows in enumerate(holder.find_all(exp.Values)):
         if not isinstance(rows.parent, exp.From | exp.Join):
             continue

@@ -68,6 +68,7 @@ class Journal:
             fences_by_offset=True,
             plans_unions_apart=True,
             counts_rows=True,
+            names_outputs=True,
             rounds_seconds=True,
             replicates_to=("palimpsest:",),
             access_control=True,

@@ -44,7 +44,7 @@ def rendered(
 def _rendered(
     ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr], engine: HiveEngine
 ) -> str:
-    tree = prepare_selects(ast.copy(), distinct_on=False)
+    tree = prepare_selects(ast.copy(), distinct_on=False, counted_limits=False)
     holder = exp.Paren(this=tree)
     if engine is HiveEngine.SPARK:
         bring_near(holder)

@@ -1,9 +1,10 @@
-"""Rows by their rank on every store: ``FETCH FIRST n ROWS WITH TIES``, and QUALIFY."""
+"""Rows by their rank or share on every store: FETCH .. WITH TIES, QUALIFY and LIMIT n %."""
 
 from __future__ import annotations
 
 import pytest
 
+from gateway.errors import Error
 from tests.support.kept import rows
 from tests.support.stores.store import Store
 
@@ -48,3 +49,29 @@ def test_qualify_comes_before_order_and_limit(store: Store) -> None:
         ("SELECT DISTINCT ON (w) k, v + 1 AS w FROM t ORDER BY 2, k OFFSET 1", [(3, 3)]),
     ):
         assert rows(con, sql) == wanted, sql
+
+
+@pytest.mark.drifts(toy="SQLite has no LIMIT by a share", hive="Spark's LIMIT is a constant")
+def test_a_share_of_the_rows(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO t SELECT i, i % 3 FROM range(10) AS r(i)")
+    more = "WITH q AS (SELECT k FROM t WHERE k > 3) SELECT k FROM q ORDER BY k"
+    for sql, wanted in (
+        ("SELECT k FROM t ORDER BY k DESC LIMIT 20%", [(9,), (8,)]),
+        ("SELECT k FROM t ORDER BY k LIMIT 19.99 PERCENT", [(0,)]),
+        ("SELECT k FROM t ORDER BY k LIMIT 40% OFFSET 8", [(8,), (9,)]),
+        ("SELECT k FROM t ORDER BY k LIMIT (10 + 10) %", [(0,), (1,)]),
+        (f"{more} LIMIT (SELECT count(*) * 10 FROM q) % OFFSET 1", [(5,), (6,), (7,)]),
+        ("SELECT count(*) FROM (SELECT k FROM t LIMIT NULL %) AS q", [(10,)]),
+        ("SELECT 1 UNION ALL SELECT 1 UNION ALL SELECT 1 UNION ALL SELECT 1 LIMIT 50%", [(1,)] * 2),
+        ("SELECT k FROM (SELECT k FROM t ORDER BY k LIMIT 30%) AS q LIMIT 50%", [(0,)]),
+        ("SELECT k FROM t ORDER BY k LIMIT 5 % 3", [(0,), (1,)]),
+        ("SELECT k FROM t ORDER BY k LIMIT 5 % (1 + 2) OFFSET 1", [(1,), (2,)]),
+    ):
+        assert rows(con, sql) == wanted, sql
+    for share in ("101%", "(0 - 1) %"):
+        with pytest.raises(Error):
+            con.execute(f"SELECT k FROM t LIMIT {share}")
+    with pytest.raises(Error, match="PAL-101.*at or near"):
+        store.connect(dialect="postgres").execute("SELECT k FROM t LIMIT 50%")
