@@ -29,6 +29,7 @@ from rewriter.lineage.inherited_tags import trace_writes, with_inherited_tags
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
+from rewriter.reading.enum_texts import text_enums
 from rewriter.reading.enum_values import type_enum_values
 from rewriter.reading.postgres_dialect import in_words_of_the_store
 from rewriter.reading.user_words import read_user_words
@@ -235,6 +236,7 @@ def rewrite(
     name_owned(ast, context)
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
     type_enum_values(ast, context)
+    text_enums(ast, context)
     if kind not in {"VIEW", "MATERIALIZED VIEW"}:
         expand_types(ast, context)
     traced, named = trace_writes(ast, context)

@@ -25,6 +25,7 @@ class Capabilities:
     - ``collations``: texts compare and sort by other orders than that of their bytes.
     - ``equates_texts``: a collation may call texts equal whose bytes differ.
     - ``enums``: columns and casts of a type with values in an order.
+    - ``enums_are_texts``: beside a text, another enum or an operator of texts an enum is a text.
     - ``inline_commits``: small commits may stay in its catalog until a flush, as a table asks for.
       Readers past the gateway then lag by at most ``lag_ms`` milliseconds; None: by none.
     - ``access_control``: changes of roles and grants enter an audit log in their commit.
@@ -55,6 +56,7 @@ class Capabilities:
     collations: bool = False
     equates_texts: bool = False
     enums: bool = False
+    enums_are_texts: bool = False
     inline_commits: bool = False
     lag_ms: Callable[[Table], int | None] = _no_lag
     accesses_files: bool = False

@@ -17,7 +17,7 @@ from rewriter.definitions.user_types import declared_type, labels_of, quoted_nam
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.spelling import result_spelling
-from rewriter.reading.value_types import ValueTypes, results_of
+from rewriter.reading.value_types import ValueTypes, alike
 
 _COMPARISONS = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
@@ -38,7 +38,7 @@ def type_enum_values(tree: exp.Expr, context: RewriteContext) -> None:
         return
     types = ValueTypes(context)
     for node in list(tree.find_all(*_COMPARISONS, *_CHOICES, exp.Case)):
-        values = _alike(node)
+        values = alike(node)
         found = next((t for t in map(types.enum_of, values) if t is not None), None)
         if found is not None:
             _keep_name(node)
@@ -46,21 +46,6 @@ def type_enum_values(tree: exp.Expr, context: RewriteContext) -> None:
                 _settle(value, found)
     for insert in list(tree.find_all(exp.Insert)):
         _check_inserted(insert, types)
-
-
-def _alike(node: exp.Expr) -> list[exp.Expr]:
-    """The values under a node that are of one type."""
-    match node:
-        case exp.Case():
-            operand = [node.this] if node.this is not None else []
-            matched = [branch.this for branch in node.args["ifs"]] if operand else []
-            return operand + matched or results_of(node)
-        case exp.In():
-            return [node.this, *node.expressions]
-        case exp.Between():
-            return [node.this, node.args["low"], node.args["high"]]
-        case _:
-            return list(node.iter_expressions())
 
 
 def _keep_name(node: exp.Expr) -> None:

@@ -16,6 +16,7 @@ from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.value_kinds import constant_kind, sum_kind, widest
 from rewriter.reading.visible_columns import enclosing_statements, relations_of
@@ -83,6 +84,8 @@ class ValueType:
 UNKNOWN = ValueType()
 KIND = "palimpsest_kind"
 """Where a node's meta data keep the type of what it stands for."""
+ENUM_TYPE = "ENUM("
+"""How the types begin that name the values of an enum."""
 UNTOLD = "?"
 """Stands for the type of elements that cannot be told."""
 
@@ -92,6 +95,21 @@ def results_of(node: exp.Case) -> list[exp.Expr]:
     default = node.args.get("default")
     found = [branch.args["true"] for branch in node.args["ifs"]]
     return found if default is None else [*found, default]
+
+
+def alike(node: exp.Expr) -> list[exp.Expr]:
+    """The values under a comparison, a CASE or a choice that are of one type."""
+    match node:
+        case exp.Case():
+            operand = [node.this] if node.this is not None else []
+            matched = [branch.this for branch in node.args["ifs"]] if operand else []
+            return operand + matched or results_of(node)
+        case exp.In():
+            return [node.this, *node.expressions]
+        case exp.Between():
+            return [node.this, node.args["low"], node.args["high"]]
+        case _:
+            return list(node.iter_expressions())
 
 
 class ValueTypes:
@@ -105,6 +123,13 @@ class ValueTypes:
     def enum_of(self, node: exp.Expr) -> UserType | None:
         """The enum that an expression is of; None for others, and where it cannot be told."""
         return self.of(node).enum
+
+    def enum_text(self, node: exp.Expr) -> str | None:
+        """The enum that an expression is of as a type with its values; else as ``enum_of``."""
+        found = self.of(node)
+        if found.enum is not None:
+            return found.enum.type
+        return found.kind if (found.kind or "").startswith(ENUM_TYPE) else None
 
     def of_output(self, query: exp.Expr, name: str) -> ValueType:
         """The type of a query's column."""
@@ -202,7 +227,12 @@ class ValueTypes:
         kinds = {value.kind for value in found}
         told = kinds if self._are_told(list(kinds)) else {None}
         kind = told.pop() if len(told) == 1 else widest(value.kind for value in found)
-        return next((v for v in found if v.enum is not None), ValueType(kind=kind))
+        enum = next((v for v in found if v.enum is not None), None)
+        if enum is None or semantics_of(self.context.dialect).texts_become_enums:
+            return enum or ValueType(kind=kind)
+        values = zip(nodes, found, strict=True)
+        is_one = all(v.enum == enum.enum or isinstance(n, exp.Null) for n, v in values)
+        return enum if is_one else ValueType(kind="VARCHAR")
 
     def _named(self, kind: exp.Expr) -> ValueType:
         if isinstance(kind, exp.DataType) and DECLARED in kind.meta:

@@ -76,6 +76,7 @@ class Journal:
             collations=True,
             equates_texts=True,
             enums=True,
+            enums_are_texts=True,
             divides_by_type=True,
             joins_in_place=True,
             normalizes_json=True,

@@ -73,5 +73,5 @@ def test_a_share_of_the_rows(store: Store) -> None:
     for share in ("101%", "(0 - 1) %"):
         with pytest.raises(Error):
             con.execute(f"SELECT k FROM t LIMIT {share}")
-    with pytest.raises(Error, match="PAL-101.*at or near"):
+    with pytest.raises(Error, match=r"PAL-101.*at or near"):
         store.connect(dialect="postgres").execute("SELECT k FROM t LIMIT 50%")

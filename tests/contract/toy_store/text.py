@@ -29,7 +29,7 @@ _DAYS = {"DAY": 1.0, "WEEK": 7.0, "HOUR": 1 / 24, "MINUTE": 1 / 1440, "SECOND": 
 
 def rendered(ast: exp.Expr, find: Find) -> str:
     """The text of a tree, which is left as it is; ``find`` says what relations of ours hold."""
-    holder = exp.Paren(this=prepare_selects(in_terms_of(ast.copy(), find), distinct_on=False, counted_limits=False))
+    holder = exp.Paren(this=prepare_selects(in_terms_of(ast.copy(), find), distinct_on=False))
     for node in reversed(list(holder.find_all(exp.Expr))):
         changed = _changed(node)
         if changed is not None:
