@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -27,7 +27,8 @@ def add_query_columns(
             position=position_of(ast.this),
         )
     for index, (name, kind) in enumerate(found):
-        shown = given[index].name if index < len(given) else _free_name(name, draft)
+        taken = {fold(c.name) for c in draft.columns}
+        shown = given[index].name if index < len(given) else _free_name(name, taken)
         draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
         # A column of NULLs alone has no type of its own.
         spelled = kind.replace('"NULL"', "INTEGER")
@@ -47,8 +48,16 @@ def _type_from(text: str, node: exp.Expr) -> exp.DataType:
         ) from None
 
 
-def _free_name(name: str, draft: TableDraft) -> str:
-    taken = {fold(c.name) for c in draft.columns}
+def told_apart(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of columns, those that stood before with a number behind them, as DuckDB makes them."""
+    found: dict[str, str] = {}
+    for name in names:
+        free = _free_name(name, found)
+        found[fold(free)] = free
+    return tuple(found.values())
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
     found, number = name, 0
     while fold(found) in taken:
         number += 1

@@ -10,6 +10,7 @@ from journal.model.schema import View
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
+from rewriter.definitions.query_columns import told_apart
 from rewriter.definitions.sequences import sequence_calls, without_calls
 from rewriter.definitions.skipping import made_before
 from rewriter.definitions.temporary import (
@@ -81,7 +82,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             advice="name as many columns as the query has, or fewer",
             position=position_of(node),
         )
-    names = (*given, *(name for name, _ in columns[len(given) :]))
+    names = told_apart((*given, *(name for name, _ in columns[len(given) :])))
     if isinstance(found, View):
         kinds = [(called, kind) for called, (_, kind) in zip(names, columns, strict=True)]
         check_replaced_columns(found, kinds, node, context)

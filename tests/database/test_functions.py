@@ -50,6 +50,7 @@ OF_ROWS = [
     "dayname(d), monthname(a)",
     "date_trunc('month', d), date_trunc('hour', a)",
     "date_part('second', a), date_part('minute', a), extract(second FROM a)",
+    "extract(milliseconds FROM b), extract(era FROM d), extract(ms FROM a)",
     "epoch_ms(a), epoch_us(a), epoch_ms(d), epoch_ms(i), make_timestamp(i)",
     "year(d), month(a), day(d), dayofmonth(a), century(d), decade(d), millennium(d), isoyear(d)",
     "era(a), yearweek(a), millisecond(a), microsecond(b), epoch_ns(b), days_in_month(d)",

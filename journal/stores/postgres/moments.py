@@ -40,7 +40,8 @@ def _part(name: str) -> Change:
     return _template(f"CAST(FLOOR(EXTRACT({name} FROM x)) AS BIGINT)", "x")
 
 
-_SECOND = _part("SECOND")
+_FRACTIONAL = {"second": _part("SECOND"), "millisecond": _part("MILLISECONDS")}
+_ERA = _template("CAST(EXTRACT(YEAR FROM x) > 0 AS INTEGER)", "x")
 _MICROSECONDS = _template("TIMESTAMP '1970-01-01' + (n) * INTERVAL '1 microsecond'", "n")
 
 
@@ -55,8 +56,10 @@ def _date_part(node: exp.Expr) -> exp.Expr | None:
 
 
 def _extract(node: exp.Expr) -> exp.Expr | None:
-    is_second = node.name.lower() in _UNITS["second"]
-    return _SECOND(exp.Hour(this=node.expression)) if is_second else None
+    """Parts that PostgreSQL gives with a fraction, and one that it lacks."""
+    name = node.name.lower()
+    part = _ERA if name == "era" else _FRACTIONAL.get(_WHOLE.get(name, ""))
+    return None if part is None else part(exp.Hour(this=node.expression))
 
 
 def _difference(node: exp.Expr) -> exp.Expr | None:
@@ -123,7 +126,7 @@ BY_NAME: dict[str, Change] = {
     "microsecond": _part("MICROSECONDS"),
     "nanosecond": _template("CAST(EXTRACT(MICROSECONDS FROM x) * 1000 AS BIGINT)", "x"),
     "epoch_ns": _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT) * 1000", "x"),
-    "era": _template("CAST(EXTRACT(YEAR FROM x) > 0 AS INTEGER)", "x"),
+    "era": _ERA,
     "yearweek": _template(
         "CAST(EXTRACT(ISOYEAR FROM x) * 100 + EXTRACT(WEEK FROM x) AS BIGINT)", "x"
     ),
@@ -150,7 +153,7 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.DayOfMonth: _part("DAY"),
     exp.Hour: _part("HOUR"),
     exp.Minute: _part("MINUTE"),
-    exp.Second: _SECOND,
+    exp.Second: _FRACTIONAL["second"],
     exp.Quarter: _part("QUARTER"),
     exp.Week: _part("WEEK"),
     exp.WeekOfYear: _part("WEEK"),

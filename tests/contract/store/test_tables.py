@@ -180,6 +180,17 @@ def test_names_come_back_as_they_were_written(con: Connection) -> None:
 
 
 @pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="SQLite tells them apart by itself, as k:1")
+def test_columns_of_views_are_told_apart(con: Connection) -> None:
+    """As DuckDB does, each has a name of its own, by which it is found."""
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 2)")
+    con.execute("CREATE VIEW w AS SELECT x.k, y.v, x.k FROM t AS x JOIN t AS y ON x.k = y.k")
+    cursor = con.execute("SELECT * FROM w")
+    assert [column[0] for column in cursor.description or ()] == ["k", "v", "k_1"]
+    assert con.execute("SELECT k_1 FROM w").fetchall() == [(1,)]
+
+
 def test_generated_numbers_are_shared(store: Store, con: Connection) -> None:
     con.execute("CREATE TABLE t (a BIGINT GENERATED ALWAYS AS IDENTITY, b VARCHAR)")
     con.execute("INSERT INTO t (b) VALUES ('x'), ('y')")
