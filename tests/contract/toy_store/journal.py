@@ -89,7 +89,7 @@ class SqliteJournal:
     """See the module's head."""
 
     capabilities = Capabilities(raises_in_sql=False, foreign_keys=False, expands_lists=False)
-    in_memory, inline, commit_turn = None, None, staticmethod(no_turn)
+    in_memory, inline, at_once, commit_turn = None, None, None, staticmethod(no_turn)
 
     def __init__(self, path: Path) -> None:
         self.path, self.place = path, str(path)
