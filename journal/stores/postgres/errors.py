@@ -28,6 +28,7 @@ _BY_CODE = {
     Code.WRONG_OBJECT: "42809",
     Code.GROUPING: "42803",
     Code.OUTPUT_PLACE: "42P10",
+    Code.RECURSION: "42P19",
     Code.BIND: "42601",
     Code.CONVERSION: "22P02",
     Code.MOMENT_TEXT: "22007",

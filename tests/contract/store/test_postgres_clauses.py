@@ -146,3 +146,31 @@ def test_the_clock_has_as_many_digits_as_are_asked_for(store: Store) -> None:
     assert (moment.microsecond, local_time.microsecond) == (0, 0)
     assert time.microsecond % 100_000 == 0
     assert local.microsecond % 10_000 == 0
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "SELECT count(*) FROM x",
+        "SELECT n + 1 FROM x WHERE n IN (SELECT n FROM x)",
+        "SELECT (SELECT n FROM x)",
+        "SELECT x.n + 1 FROM (VALUES (1)) AS v(a) LEFT JOIN x ON x.n = v.a",
+        "SELECT 1 EXCEPT SELECT n FROM x",
+    ],
+)
+def test_a_recursive_query_names_itself_once_in_from(store: Store, term: str) -> None:
+    con = store.connect(dialect="postgres")
+    query = f"WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL ({term})) SELECT * FROM x"
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(query).fetchall()
+    assert raised.value.sqlstate == "42P19"
+
+
+def test_recursive_queries_of_every_form(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for term in (
+        "SELECT n + 1 FROM x WHERE n < 3",
+        "SELECT x.n + 1 FROM x JOIN (SELECT 3 AS top) AS t ON x.n < t.top",
+    ):
+        query = f"WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL {term}) SELECT max(n) FROM x"
+        assert con.execute(query).fetchall() == [(3,)], term
