@@ -106,11 +106,8 @@ def running(environment: dict[str, str]) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def main(listening: socket.socket) -> None:
-    """Serve until standard input is closed, and then end the commands that still run.
-
-    Returns in a process that was forked for a command.
-    """
+def main(listening: socket.socket) -> NoReturn:
+    """Serve until standard input is closed; then end the commands that still run, and this one."""
     for name in _MODULES:
         importlib.import_module(name)
     gc.freeze()
@@ -129,7 +126,8 @@ def main(listening: socket.socket) -> None:
                 if source is sys.stdin:
                     for pid in running:
                         os.kill(pid, signal.SIGKILL)
-                    return
+                    # DuckDB's module would list all objects that live until a process ends.
+                    os._exit(0)
                 if source is listening:
                     _take(listening.accept()[0], running, ready)
                 elif source is woken:

@@ -69,7 +69,7 @@ def test_columns_may_be_named_as_what_a_list_consists_of(store: Store) -> None:
     ]
 
 
-@pytest.mark.drifts(toy="it has no dates", hive="it has no times of day")
+@pytest.mark.drifts(toy="it has no dates")
 def test_days_are_counted_by_computed_numbers(store: Store) -> None:
     con = store.connect(dialect="postgres")
     for query, wanted in (

@@ -106,7 +106,7 @@ UNTRACED = frozenset(
         "generated numbers after explicit ones",
         "trailing blanks beyond the length",
         "digits of avg, stddev, variance",
-        "jsonb",
+        "texts of jsonb",
         "digits of seconds",
     }
 )
