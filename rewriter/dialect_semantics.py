@@ -49,6 +49,8 @@ class DialectSemantics:
     ``schemas_are_there``: SET schema and SET search_path take schemas that exist alone.
     ``settings_are_undone``: a ROLLBACK undoes what SET did in the transaction, and a failed one
     takes no SET.
+    ``numbers_columns``: columns of a table or view made of a query that have one name get a number
+    behind it; elsewhere they are an error.
     ``generates_from_generated``: a generated column may read another one.
     """
 
@@ -69,6 +71,7 @@ class DialectSemantics:
     parts_in_turn: bool = False
     schemas_are_there: bool = False
     settings_are_undone: bool = False
+    numbers_columns: bool = False
     generates_from_generated: bool = True
 
 
@@ -89,7 +92,9 @@ _POSTGRES = DialectSemantics(
     generates_from_generated=False,
 )
 _SEMANTICS = {
-    "duckdb": DialectSemantics(upserts_first=True, parts_in_turn=True, schemas_are_there=True),
+    "duckdb": DialectSemantics(
+        upserts_first=True, parts_in_turn=True, schemas_are_there=True, numbers_columns=True
+    ),
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
     "mysql": DialectSemantics(null_generates=True),

@@ -15,9 +15,12 @@ from rewriter.name_resolution import position_of
 
 
 def add_query_columns(
-    ast: exp.Create, draft: TableDraft, found: Collection[tuple[str, str]]
+    ast: exp.Create, draft: TableDraft, found: Collection[tuple[str, str]], *, numbers: bool
 ) -> None:
-    """Add a query's columns, under the names that the statement gives to the first of them."""
+    """Add a query's columns, under the names that the statement gives to the first of them.
+
+    ``numbers``: those of the query that have one name get a number. Raises DUPLICATE_COLUMN.
+    """
     given = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     if any(not isinstance(node, exp.Identifier) for node in given) or len(given) > len(found):
         raise PalimpsestError(
@@ -28,7 +31,9 @@ def add_query_columns(
         )
     for index, (name, kind) in enumerate(found):
         taken = {fold(c.name) for c in draft.columns}
-        shown = given[index].name if index < len(given) else _free_name(name, taken)
+        shown = given[index].name if index < len(given) else name
+        if numbers and index >= len(given):
+            shown = _free_name(name, taken)
         draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
         # A column of NULLs alone has no type of its own.
         spelled = kind.replace('"NULL"', "INTEGER")
@@ -48,11 +53,21 @@ def _type_from(text: str, node: exp.Expr) -> exp.DataType:
         ) from None
 
 
-def told_apart(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of columns, those that stood before with a number behind them, as DuckDB makes them."""
+def told_apart(names: Iterable[str], node: exp.Expr, *, numbers: bool) -> tuple[str, ...]:
+    """Names of a view's columns, those that stood before with a number, as DuckDB makes them.
+
+    Raises DUPLICATE_COLUMN, for the view's name at ``node``, where the dialect gives no numbers.
+    """
     found: dict[str, str] = {}
     for name in names:
         free = _free_name(name, found)
+        if free != name and not numbers:
+            raise PalimpsestError(
+                Code.DUPLICATE_COLUMN,
+                f'column "{name}" is named twice',
+                advice="write AS and another name behind it, or a list of names behind the view's",
+                position=position_of(node),
+            )
         found[fold(free)] = free
     return tuple(found.values())
 

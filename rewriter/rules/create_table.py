@@ -186,7 +186,8 @@ def _as_query(
             position=position_of(ast.this),
         )
     described = context.describe(shape, frozenset(reads.tables))
-    add_query_columns(ast, draft, described)
+    numbers = semantics_of(context.dialect).numbers_columns
+    add_query_columns(ast, draft, described, numbers=numbers)
     with reads.at_session():
         _keep_types(draft, [fold(name) for name, _ in described], written, reads.context)
     table = _finish_table(draft, options, context)

@@ -51,6 +51,7 @@ from rewriter.definitions.sequences import sequence_calls
 from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.temporary import check_lasting
 from rewriter.definitions.user_types import name_types
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of, table_name, unknown_table
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
@@ -83,7 +84,8 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     check_reads_others(name, reads.names, "MATERIALIZED VIEW", node)
     draft = TableDraft(name, JournalFormat(), column_name=context.capabilities.column_name)
     described = context.describe(holder.this, frozenset(reads.tables))
-    add_query_columns(ast, draft, described)
+    numbers = semantics_of(context.dialect).numbers_columns
+    add_query_columns(ast, draft, described, numbers=numbers)
     made = Materialized(text, tuple(name for name, _ in described))
     table = replace(draft.table(context.new_table_id), materialized=made)
     catalog = context.catalog if found is None else context.catalog.without_relation(name)

@@ -20,6 +20,7 @@ from rewriter.definitions.temporary import (
     reads_temporary,
 )
 from rewriter.definitions.user_types import name_types
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.fences import fenced
 from rewriter.reading.qualified_names import qualify
@@ -82,9 +83,11 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             advice="name as many columns as the query has, or fewer",
             position=position_of(node),
         )
-    names = told_apart((*given, *(name for name, _ in columns[len(given) :])))
+    numbers = semantics_of(context.dialect).numbers_columns
+    called = (*given, *(name for name, _ in columns[len(given) :]))
+    names = told_apart(called, node, numbers=numbers)
     if isinstance(found, View):
-        kinds = [(called, kind) for called, (_, kind) in zip(names, columns, strict=True)]
+        kinds = [(n, kind) for n, (_, kind) in zip(names, columns, strict=True)]
         check_replaced_columns(found, kinds, node, context)
     view = View(name, text, names)
     return ddl_plan([Change(PutRelation(view))], "CREATE VIEW")

@@ -9,6 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.errors import Error
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
 
@@ -189,6 +190,15 @@ def test_columns_of_views_are_told_apart(con: Connection) -> None:
     cursor = con.execute("SELECT * FROM w")
     assert [column[0] for column in cursor.description or ()] == ["k", "v", "k_1"]
     assert con.execute("SELECT k_1 FROM w").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("made", ["TABLE t", "VIEW t", "MATERIALIZED VIEW t", "VIEW t (b, b)"])
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="SQLite tells them apart by itself, as a:1")
+def test_other_dialects_refuse_columns_of_one_name(store: Store, made: str) -> None:
+    con = store.connect(dialect="postgres")
+    with pytest.raises(Error, match=r"PAL-206.*named twice"):
+        con.execute(f"CREATE {made} AS SELECT 1 AS a, 2 AS a")
 
 
 def test_generated_numbers_are_shared(store: Store, con: Connection) -> None:
