@@ -153,14 +153,17 @@ def test_a_full_disk_of_data_and_log_loses_nothing(
             kept += AT_ONCE
         except gateway.Error as error:
             code = error.code
-    # The disk is named; or the server, which cannot go on without its log, is gone.
-    assert code in {"PAL-504", "PAL-520", "PAL-522"}
+    # The disk is named; or the server, which cannot go on without its log, is gone. If it went
+    # during COMMIT, nobody knows as yet what became of that.
+    assert code in {"PAL-504", "PAL-520", "PAL-522", "PAL-525"}
+    possible = {kept, kept + AT_ONCE} if code == "PAL-525" else {kept}
     enlarge("512M")
     if not server.is_alive:
         server.launch()
     _again(con, lambda c: c.execute("SELECT 1").fetchall())
-    found = con.execute("SELECT count(*), max(a) FROM t").fetchall()
-    assert found == [(kept, kept - 1)]
+    ((kept, last),) = con.execute("SELECT count(*), max(a) FROM t").fetchall()
+    assert kept in possible
+    assert last == kept - 1
     assert con.session.executor.upkeep.verify().is_clean
     con.execute("INSERT INTO t VALUES (-1, 'again')")
     con.execute("OPTIMIZE t")
