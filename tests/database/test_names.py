@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -92,7 +93,10 @@ def test_public_is_the_schema_of_names_without_one(depts: Connection, database: 
     depts.execute("CREATE SCHEMA IF NOT EXISTS public")
 
 
-def test_a_search_path_means_what_it_means_to_the_server(con: Connection, cluster: Cluster) -> None:
+def test_a_search_path_means_what_it_means_to_the_server(
+    connect: Callable[..., Connection], cluster: Cluster
+) -> None:
+    con = connect(dialect="postgres")
     made = [
         *("CREATE SCHEMA a", "CREATE SCHEMA b", "CREATE TABLE a.t (x VARCHAR)"),
         *("CREATE TABLE b.t (x VARCHAR)", "CREATE TABLE b.u (x VARCHAR)"),
@@ -101,7 +105,6 @@ def test_a_search_path_means_what_it_means_to_the_server(con: Connection, cluste
     paths = ["a, b", "b, a", "nowhere, a, b", "b", '"$user", public, b', "'b', 'a'", "nowhere"]
     asked = ["SELECT x FROM t", "SELECT x FROM u", "SELECT current_schema()"]
     asked += ["CREATE TABLE new (y INTEGER)", "SELECT count(*) FROM a.new", "DROP TABLE new"]
-    con.session.dialect = "postgres"
     with psycopg.connect(cluster.conninfo(cluster.database()), autocommit=True) as plain:
         for sql in made:
             con.execute(sql)
