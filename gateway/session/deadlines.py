@@ -9,6 +9,9 @@ import time
 from collections.abc import Callable
 from itertools import count
 
+_FORGOTTEN_MAX = 256
+"""So many moments may lie in the queue for which nothing is to be called any more."""
+
 
 class Deadlines:
     """What is to be called, and when; the thread begins with the first."""
@@ -19,6 +22,10 @@ class Deadlines:
         self._acts: dict[int, Callable[[], None]] = {}
         self._numbers = count()
         self._pid: int | None = None
+
+    def __len__(self) -> int:
+        """How many moments lie in the queue, forgotten ones as well."""
+        return len(self._queue)
 
     def call_at(self, moment_s: float, act: Callable[[], None]) -> int:
         """Have ``act`` called in a thread of its own at a moment of the monotonic clock.
@@ -44,6 +51,10 @@ class Deadlines:
         """Call nothing for this number any more."""
         with self._changed:
             self._acts.pop(number, None)
+            # Most calls end long before their time; what was to be called then waits for it.
+            if len(self._queue) > _FORGOTTEN_MAX + 2 * len(self._acts):
+                self._queue = [entry for entry in self._queue if entry[1] in self._acts]
+                heapq.heapify(self._queue)
 
     def _wait(self) -> None:
         while True:

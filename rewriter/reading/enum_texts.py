@@ -14,6 +14,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import labels_of
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import table_name
+from rewriter.reading.postgres_rows import is_assignment
 from rewriter.reading.value_types import ENUM_TYPE, ValueTypes, alike
 
 _EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif)
@@ -49,13 +50,13 @@ def text_enums(tree: exp.Expr, context: RewriteContext) -> None:
             _text([_element(node)], types)
         elif isinstance(node, _OF_TEXTS):
             _text(list(node.iter_expressions()), types)
-        elif not _is_assignment(node) and not _is_of_one_type(node, types):
+        elif not is_assignment(node) and not _is_of_one_type(node, types):
             _text(_values(node), types)
 
 
 def _has_enums(tree: exp.Expr, context: RewriteContext) -> bool:
     """True where a value of a statement may be an enum."""
-    if any(d for d in context.catalog.definitions.values()):
+    if context.catalog.definitions:
         return True
     if any(kind.this is exp.DType.ENUM for kind in tree.find_all(exp.DataType)):
         return True
@@ -64,13 +65,6 @@ def _has_enums(tree: exp.Expr, context: RewriteContext) -> bool:
         not isinstance(found, Table) or any(c.type.startswith(ENUM_TYPE) for c in found.columns)
         for found in tables
         if found is not None
-    )
-
-
-def _is_assignment(node: exp.Expr) -> bool:
-    """True for ``a = b`` of SET."""
-    return isinstance(node, exp.EQ) and (
-        node.arg_key == "expressions" and isinstance(node.parent, exp.Update | exp.OnConflict)
     )
 
 

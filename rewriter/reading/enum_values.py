@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import ENUM, UserType
-from journal.model.schema import Table
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import declared_type, labels_of, quoted_name
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import position_of, table_name
+from rewriter.name_resolution import position_of
+from rewriter.reading.inserted_columns import inserted_columns
 from rewriter.reading.spelling import result_spelling
 from rewriter.reading.value_types import ValueTypes, alike
 
@@ -91,16 +91,10 @@ def _check(value: exp.Expr, found: UserType) -> None:
 def _check_inserted(insert: exp.Insert, types: ValueTypes) -> None:
     """Check the constants that VALUES puts into columns of enums."""
     rows = insert.expression
-    target = insert.this
-    node = target.this if isinstance(target, exp.Schema) else target
-    if not isinstance(rows, exp.Values) or not isinstance(node, exp.Table):
+    if not isinstance(rows, exp.Values):
         return
-    table = types.context.catalog.get(table_name(node, types.context))
-    if not isinstance(table, Table):
-        return
-    named = [c.name for c in target.expressions] if isinstance(target, exp.Schema) else []
-    names = named or [c.name for c in table.columns]
-    enums = [types.of_stored(table, name).enum for name in names]
+    columns = inserted_columns(insert, types.context)
+    enums = [None if column is None else types.of_stored_column(column).enum for column in columns]
     for row in rows.expressions:
         for value, found in zip(row.expressions, enums, strict=False):
             if found is not None and isinstance(value, exp.Literal) and value.is_string:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from rewriter.reading.value_kinds import WHOLE_KINDS
 from rewriter.reading.value_types import ValueTypes
-
-_WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
 
 
 def are_bits(value: exp.Expr, types: ValueTypes) -> bool:
@@ -56,7 +55,7 @@ def cast_bits(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
     size = sizes[0].this if sizes else exp.Literal.number(1)
     if are_bits(value, types) or (value.is_string and sizes):
         return fill("CAST(rpad(substr(d, 1, n), n, '0') AS BIT)", d=_digits(value), n=size)
-    if sizes and types.of(value).kind in _WHOLE:
+    if sizes and types.of(value).kind in WHOLE_KINDS:
         return fill("CAST(right(CAST(CAST(x AS BIT) AS VARCHAR), n) AS BIT)", x=value, n=size)
     return None
 

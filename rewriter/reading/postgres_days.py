@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from rewriter.reading.value_kinds import WHOLE_KINDS
 
-_WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
+_DAYS = ("DATE ", "TIMESTAMP")
+"""How the types begin, a blank behind them, that have days."""
 
 
 def spell_days(node: exp.Expr, kinds: Mapping[str, str]) -> exp.Expr | None:
@@ -27,12 +29,9 @@ def spell_days(node: exp.Expr, kinds: Mapping[str, str]) -> exp.Expr | None:
     is_sum = isinstance(node, exp.Add)
     for name, kind, beside in (("expression", right, left), ("this", left, right)):
         number = node.args[name].unnest()
-        is_days = beside == "DATE" and kind in _WHOLE and (is_sum or name == "expression")
+        is_days = beside == "DATE" and kind in WHOLE_KINDS and (is_sum or name == "expression")
         if is_days and not isinstance(number, exp.Literal | exp.Cast):
             made = node.copy()
             made.set(name, exp.cast(number.copy(), "INTEGER", dialect="duckdb"))
             return made
     return None
-
-
-_DAYS = ("DATE ", "TIMESTAMP")

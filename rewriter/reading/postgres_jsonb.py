@@ -17,6 +17,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill, variable
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_jsonb_contained import contains_computed
+from rewriter.reading.postgres_jsonb_forms import no_json
 from rewriter.reading.value_types import ValueTypes
 
 KINDS = (exp.DPipe, exp.Sub, exp.ArrayContainsAll, exp.ArrayContainedBy)
@@ -130,12 +131,7 @@ def _constant(node: exp.Expr, part: exp.Expr) -> Constant:
     try:
         return json.loads(text.name, parse_float=Decimal, parse_int=Decimal)  # type: ignore[no-any-return]
     except ValueError as error:
-        raise PalimpsestError(
-            Code.CONVERSION,
-            f"invalid input syntax for type json: {text.name[:80]!r}",
-            advice="check the value",
-            position=position_of(text),
-        ) from error
+        raise no_json(text) from error
 
 
 def _contains(

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from journal.model.schema import fold
 from journal.sql.relations import ident
+from rewriter.name_resolution import is_nested
 from rewriter.reading.postgres_jsonb_forms import (
     CANONICAL,
     canonical,
@@ -231,14 +232,10 @@ def _bare(value: exp.Expr) -> exp.Expr:
 
 def _is_aggregated(node: exp.Expr, select: exp.Select) -> bool:
     """True within an aggregate, and within a query of its own."""
-    parent = node.parent
-    while parent is not None and parent is not select:
-        if isinstance(parent, exp.Query):
-            return True
-        if isinstance(parent, exp.AggFunc) and not isinstance(parent.parent, exp.Window):
-            return True
-        parent = parent.parent
-    return False
+    call = node.find_ancestor(exp.AggFunc, exp.Select)
+    while isinstance(call, exp.AggFunc) and isinstance(call.parent, exp.Window):
+        call = call.find_ancestor(exp.AggFunc, exp.Select)
+    return isinstance(call, exp.AggFunc) or is_nested(node, select)
 
 
 def _put_output(value: exp.Expr, made: exp.Expr, name: str = "") -> None:

@@ -119,13 +119,18 @@ def respelled(value: exp.Expr) -> exp.Expr:
         return value.copy()
     spelled = jsonb_text(text.name)
     if spelled is None:
-        raise PalimpsestError(
-            Code.CONVERSION,
-            f"invalid input syntax for type json: {text.name[:80]!r}",
-            advice="check the value",
-            position=position_of(text),
-        )
+        raise no_json(text)
     return exp.Literal.string(spelled)
+
+
+def no_json(text: exp.Expr) -> PalimpsestError:
+    """The error of a constant that is no JSON."""
+    return PalimpsestError(
+        Code.CONVERSION,
+        f"invalid input syntax for type json: {text.name[:80]!r}",
+        advice="check the value",
+        position=position_of(text),
+    )
 
 
 def _native(value: exp.Expr) -> exp.Expr:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from journal.model.schema import Column, Table
+from journal.model.schema import Column
 from journal.sql.jsonb_text import jsonb_text
-from rewriter.name_resolution import table_name
+from rewriter.reading.inserted_columns import inserted_columns, target_table
 from rewriter.reading.parameter_types import AS_WRITTEN
 from rewriter.reading.postgres_jsonb_forms import respelled
 from rewriter.reading.postgres_rows import is_assignment
@@ -50,7 +50,7 @@ def _jsonb_texts(tree: exp.Expr, types: ValueTypes) -> Iterator[exp.Expr]:
                 yield from (d.this for d in defaults if isinstance(d, exp.DefaultColumnConstraint))
         elif is_assignment(node) and isinstance(node.this, exp.Column):
             written = node.find_ancestor(exp.Merge) or node.find_ancestor(exp.Update, exp.Insert)
-            table = None if written is None else _target(written, types)
+            table = None if written is None else target_table(written, types.context)
             column = None if table is None else table.find(node.this.name)
             if column is not None and _is_declared_jsonb(column):
                 yield node.expression.unnest()
@@ -58,24 +58,15 @@ def _jsonb_texts(tree: exp.Expr, types: ValueTypes) -> Iterator[exp.Expr]:
 
 def _inserted(insert: exp.Insert, types: ValueTypes) -> Iterator[exp.Expr]:
     """What an INSERT with VALUES puts into columns of jsonb."""
-    table, rows = _target(insert, types), insert.expression
-    if table is None or not isinstance(rows, exp.Values):
+    rows = insert.expression
+    if not isinstance(rows, exp.Values):
         return
-    named = insert.this.expressions if isinstance(insert.this, exp.Schema) else table.columns
-    columns = [table.find(column.name) for column in named]
+    columns = inserted_columns(insert, types.context)
     places = [p for p, c in enumerate(columns) if c is not None and _is_declared_jsonb(c)]
     for row in rows.expressions if places else ():
         for place in places:
             if place < len(row.expressions):
                 yield row.expressions[place].unnest()
-
-
-def _target(written: exp.Expr, types: ValueTypes) -> Table | None:
-    target = written.this.this if isinstance(written.this, exp.Schema) else written.this
-    if not isinstance(target, exp.Table) or not isinstance(target.this, exp.Identifier):
-        return None
-    found = types.context.catalog.get(table_name(target, types.context))
-    return found if isinstance(found, Table) else None
 
 
 def _is_declared_jsonb(column: Column) -> bool:

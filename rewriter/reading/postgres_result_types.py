@@ -11,10 +11,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.relations import ident
+from rewriter.reading.value_kinds import WHOLE_KINDS
 from rewriter.reading.value_types import KIND, ValueTypes
 from rewriter.syntax.postgres_names import postgres_name
 
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT"})
+_WHOLE = WHOLE_KINDS | {"HUGEINT"}
 _COUNTED = (exp.Length, exp.StrPosition, exp.ArraySize, exp.Ntile)
 _MEAN = "DECIMAL(38, 16)"
 _MEAN_DIGITS = 22

@@ -41,7 +41,7 @@ def concerns_rows(node: exp.Expr) -> bool:
 
 
 def is_assignment(node: exp.Expr) -> bool:
-    """True for ``(a, b) = (1, 2)`` behind SET."""
+    """True for ``a = 1`` and ``(a, b) = (1, 2)`` behind SET."""
     return node.arg_key == "expressions" and isinstance(node.parent, exp.Update | exp.OnConflict)
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from journal.model.schema import Table
 from journal.sql.typed_constants import typed_constant
-from rewriter.name_resolution import table_name
+from rewriter.reading.inserted_columns import inserted_columns
 from rewriter.reading.value_types import ValueTypes
 
 _CLOCKS = {"TIME", "INTERVAL"}
@@ -32,14 +31,10 @@ def read_selected(tree: exp.Expr, types: ValueTypes) -> None:
 
 def _selected_values(tree: exp.Expr, types: ValueTypes) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     for insert in tree.find_all(exp.Insert):
-        target = insert.this.this if isinstance(insert.this, exp.Schema) else insert.this
-        if not isinstance(insert.expression, exp.Query) or not isinstance(target, exp.Table):
+        if not isinstance(insert.expression, exp.Query):
             continue
-        table = types.context.catalog.get(table_name(target, types.context))
-        if not isinstance(table, Table):
-            continue
-        named = insert.this.expressions if isinstance(insert.this, exp.Schema) else table.columns
-        kinds = [c.type if (c := table.find(n.name)) is not None else "" for n in named]
+        columns = inserted_columns(insert, types.context)
+        kinds = ["" if column is None else column.type for column in columns]
         for select in _selects(insert.expression):
             for output, kind in zip(select.expressions, kinds, strict=False):
                 value = output.unalias()

@@ -78,6 +78,7 @@ from rewriter.reading.postgres_regexps import (
 from rewriter.reading.postgres_text_calls import PRETTY_SIZE, spell_normalized, spell_unicode
 from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
+from rewriter.reading.value_kinds import WHOLE_KINDS
 from rewriter.reading.value_types import ValueTypes
 
 Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
@@ -92,7 +93,6 @@ _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
 _MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME})
 _BIGINT_DIGITS = 19
-_WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
 _MEANS = (*(exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),)
 _INEXACT = (
     *(exp.Div, exp.IntDiv, exp.Sqrt, exp.Pow, exp.Exp, exp.Ln, exp.Log, exp.Cbrt),
@@ -143,7 +143,7 @@ def _is_rough(node: exp.Expr, types: ValueTypes) -> bool:
     """True for what is computed as a DOUBLE of values that are none."""
     kinds = [types.of(part).kind for part in node.iter_expressions()]
     if isinstance(node, exp.IntDiv):
-        return not any(kind is None or kind in _WHOLE for kind in kinds[:1]) or (
+        return not any(kind is None or kind in WHOLE_KINDS for kind in kinds[:1]) or (
             (types.of(node).kind or "").startswith("DECIMAL")
         )
     return not any(kind in {"DOUBLE", *_FLOATS} for kind in kinds)
@@ -191,7 +191,7 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             left = made.this
             if is_numeric and not is_float:
                 left = exp.cast(left, "DOUBLE", dialect="duckdb")
-            if is_numeric or is_float or _WHOLE & {*kinds.values()}:
+            if is_numeric or is_float or WHOLE_KINDS & {*kinds.values()}:
                 return exp.IntDiv(this=left, expression=made.expression)
     return made
 
@@ -226,7 +226,7 @@ def _taken_beside(text: exp.Expr, kind: str, operator: type[exp.Expr]) -> exp.Ex
             taken = kind if operator is exp.Sub else "INTERVAL"
     elif kind == "DATE":
         taken = kind if operator is exp.Sub else None
-    elif kind in _WHOLE or kind == "DOUBLE":
+    elif kind in WHOLE_KINDS or kind == "DOUBLE":
         taken = kind
     return None if taken is None else exp.cast(text.copy(), taken, dialect="duckdb")
 
@@ -259,7 +259,7 @@ def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if start is None or start.is_string or (isinstance(start, exp.Literal) and start.name != "0"):
         return None
     is_number = isinstance(start, exp.Literal | exp.Neg | exp.StrPosition | exp.Length)
-    if not is_number and types.of(start).kind not in _WHOLE:
+    if not is_number and types.of(start).kind not in WHOLE_KINDS:
         return None
     parts = {"s": node.this, "n": exp.paren(start.copy())}
     first = "CASE WHEN n < 1 THEN 1 ELSE n END"

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+WHOLE_KINDS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT"})
+"""The whole numbers that PostgreSQL has, and one byte."""
 _SMALL = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT", "UTINYINT", "USMALLINT"})
 _LARGE = frozenset({"BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT", "UINTEGER"})
 _ORDER = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "INTERVAL")

@@ -212,9 +212,10 @@ class ValueTypes:
     def of_stored(self, table: Table, name: str) -> ValueType:
         """The type of a table's column."""
         stored = table.find(name)
-        return UNKNOWN if stored is None else self._of_stored(stored)
+        return UNKNOWN if stored is None else self.of_stored_column(stored)
 
-    def _of_stored(self, stored: Column) -> ValueType:
+    def of_stored_column(self, stored: Column) -> ValueType:
+        """The type of a column, as its table has it."""
         declared = None if stored.declared is None else declared_type(stored.declared)
         enum = UNKNOWN.enum if declared is None else self._named(declared).enum
         return ValueType(enum, stored.declared, stored.collation, stored.type)
