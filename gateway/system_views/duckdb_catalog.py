@@ -7,6 +7,7 @@ here because not every store has maps. Pure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,6 +36,7 @@ _KINDS = {
     "texts": pa.list_(pa.string()),
     "numbers": pa.list_(pa.int64()),
 }
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
 _BITS = {
     "TINYINT": 8,
     "SMALLINT": 16,
@@ -100,9 +102,9 @@ def _columns(seen: SystemViewSource) -> Iterator[Row]:
 
 def number_precision(kind: str) -> tuple[int | None, int | None, int | None]:
     """Digits of a number, the base that they are counted in, and those behind the point."""
-    if kind.startswith("DECIMAL("):
-        digits, _, scale = kind[8:-1].partition(",")
-        return int(digits), 10, int(scale or 0)
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal is not None:
+        return int(decimal[1]), 10, int(decimal[2])
     bits = _BITS.get(kind)
     return (None, None, None) if bits is None else (bits, 2, 0)
 

@@ -21,7 +21,7 @@ _FILE_READERS = (
     *("read_parquet", "read_csv", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson"),
     *("read_ndjson_auto", "parquet_scan", "parquet_schema", "parquet_metadata", "sniff_csv"),
     *("parquet_file_metadata", "parquet_kv_metadata", "parquet_full_metadata", "glob"),
-    "parquet_bloom_probe",
+    *("parquet_bloom_probe", "read_json_objects", "read_json_objects_auto", "read_ndjson_objects"),
 )
 
 

@@ -17,8 +17,8 @@ from journal.sql.sql import expression
 from journal.sql.unique_keys import index_parameters
 
 Constraint = tuple[str, str, Sequence[str]]
-_WORD = re.compile(r'"[^"]*"|[A-Za-z_][A-Za-z_0-9]*')
-_DECIMAL = re.compile(r"DECIMAL\((\d+), (\d+)\)")
+_WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|DECIMAL\([^)]*\)|[A-Za-z_][A-Za-z_0-9]*""")
+"""A name, a label of an enum, or a DECIMAL with its digits."""
 _SHOWN = {
     "INT": "INTEGER",
     "TEXT": "VARCHAR",
@@ -28,13 +28,20 @@ _SHOWN = {
     "TIMETZ": "TIME WITH TIME ZONE",
     "VARBINARY": "BLOB",
     "INT128": "HUGEINT",
+    "UINT128": "UHUGEINT",
 }
 
 
 def shown_type(kind: str) -> str:
     """A type under the name the embedded store gives it in results."""
-    shown = _WORD.sub(lambda m: _SHOWN.get(m[0], m[0]), kind)
-    return _DECIMAL.sub(r"DECIMAL(\1,\2)", shown)
+    return _WORD.sub(lambda m: _shown_word(m[0]), kind)
+
+
+def _shown_word(word: str) -> str:
+    if not word.startswith("DECIMAL("):
+        return _SHOWN.get(word, word)
+    digits, _, scale = word[8:-1].partition(",")
+    return f"DECIMAL({digits.strip()},{scale.strip() or 0})"
 
 
 def constraint_rows(table: Table) -> Iterator[Constraint]:

@@ -17,6 +17,8 @@ _DEFINITIONS = (
         " c DECIMAL(5, 2) NOT NULL, UNIQUE (b, c))"
     ),
     "CREATE TABLE s.u (a INTEGER REFERENCES s.t (a), d DOUBLE, e DATE[])",
+    "CREATE TYPE s.names AS ENUM ('INT', 'TEXT')",
+    "CREATE TABLE s.kinds (a DECIMAL(5, 2)[], b DECIMAL(4), c UHUGEINT, d s.names)",
     'CREATE TABLE "a parent" ("a key" INTEGER PRIMARY KEY)',
     'CREATE TABLE child (a INTEGER REFERENCES "a parent" ("a key"))',
     "CREATE VIEW s.v AS SELECT a, b FROM s.t",
