@@ -1,11 +1,18 @@
-"""Puts the client's folder before its paths, and the home schema for ``public``."""
+"""Puts the client's folder before its paths, the home schema for ``public``, a table for its name.
+
+``SHOW t`` reads as the SHOW of a setting; in DuckDB's dialect it describes a table of that name.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot import exp
+
+from gateway.config import Settings
 from gateway.session.client_folder import in_folder
-from journal.model.schema import CatalogSnapshot
+from journal.model.schema import CatalogSnapshot, TableName
+from rewriter.statement import Show, ShowSetting
 from rewriter.syntax.home_schema import PUBLIC_SCHEMA, in_home_schema, means_home
 from rewriter.syntax.parsing import Parsed
 
@@ -23,7 +30,24 @@ def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> 
     return replace(parsed, statement=statement, text=f"{parsed.text} -- {catalog.home}")
 
 
-def as_meant(parsed: Parsed, folder: str | None, dialect: str, catalog: CatalogSnapshot) -> Parsed:
+def as_meant(
+    parsed: Parsed, folder: str | None, settings: Settings, catalog: CatalogSnapshot
+) -> Parsed:
     """The statement of a client that works in a folder, if that is known; often the same object."""
     placed = parsed if folder is None else in_folder(parsed, folder)
-    return with_home_schema(placed, dialect, catalog)
+    if isinstance(placed.statement, ShowSetting) and settings.dialect == "duckdb":
+        placed = _with_table(placed, placed.statement, settings, catalog)
+    return with_home_schema(placed, settings.dialect, catalog)
+
+
+def _with_table(
+    parsed: Parsed, statement: ShowSetting, settings: Settings, catalog: CatalogSnapshot
+) -> Parsed:
+    """SHOW of the table or view of that name, if there is one."""
+    *schema, name = statement.name.split(".")
+    own = () if catalog.own is None else (catalog.own,)
+    places = schema[-1:] or [*own, *settings.search_path]
+    if all(catalog.get(TableName(place, name)) is None for place in places):
+        return parsed
+    table = exp.table_(name, db=schema[-1] if schema else None, quoted=True)
+    return replace(parsed, statement=Show("COLUMNS", table))

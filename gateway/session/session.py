@@ -231,7 +231,7 @@ class Session:
         self.cancellation.check()
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
-        parsed = as_meant(parsed, self.folder, self.dialect, self.catalog)
+        parsed = as_meant(parsed, self.folder, self.settings, self.catalog)
         control = run_control(self, parsed)
         if control is not None:
             return control

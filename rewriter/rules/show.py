@@ -22,7 +22,13 @@ from rewriter.definitions.descriptions import (
     describe_rows,
 )
 from rewriter.definitions.new_relations import wrong_kind
-from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.name_resolution import (
+    OWN_SCHEMAS,
+    SYSTEM_SCHEMAS,
+    find_relation,
+    position_of,
+    table_name,
+)
 from rewriter.reading.described import DESCRIBED, constant_rows
 from rewriter.reading.effective_policies import effective_rows, scoped_rows
 from rewriter.reading.read_rewriter import Reads
@@ -132,7 +138,7 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
     found = sorted(reads.seen_catalog().relations.values(), key=lambda r: r.name.key)
     if statement.what == "ALL TABLES":
         return _all_tables(reads)
-    schema = statement.schema or context.default_schema
+    schema = _shown_schema(statement.schema, context)
     system = [TableName(fold(schema), name) for name in system_names(schema)]
     inside = [r for r in found if r.name.key[0] == fold(schema)]
     if statement.schema is None and context.dialect != "mysql":
@@ -146,6 +152,21 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
         return constant_rows(("namespace", "tableName", "isTemporary"), spark)
     title = f"Tables_in_{schema}" if context.dialect == "mysql" else "name"
     return constant_rows((title,), [(n.name,) for n in names])
+
+
+def _shown_schema(schema: str | None, context: RewriteContext) -> str:
+    """The schema whose tables are listed, that of temporary ones too; raises UNKNOWN_SCHEMA."""
+    if schema is None:
+        return context.default_schema
+    if fold(schema) in OWN_SCHEMAS:
+        return context.catalog.own or schema
+    if fold(schema) not in {*context.catalog.schemas, *SYSTEM_SCHEMAS}:
+        raise PalimpsestError(
+            Code.UNKNOWN_SCHEMA,
+            f"schema {schema} does not exist",
+            advice="SHOW SCHEMAS lists those there are",
+        )
+    return schema
 
 
 def _all_tables(reads: Reads) -> exp.Query:

@@ -124,6 +124,11 @@ def test_options_of_parquet_and_what_tells_of_files(cursor: Any, tmp_path: Path)
     cursor.execute(f"COPY (SELECT id FROM t) TO '{text}' (HEADER)")
     cursor.execute(f"SELECT Delimiter, HasHeader FROM sniff_csv('{text}')")
     assert cursor.fetchall() == [(",", True)]
+    lines = tmp_path / "rows.json"
+    cursor.execute(f"COPY (SELECT id FROM t WHERE id = 1) TO '{lines}'")
+    for function in ("read_json_objects", "read_ndjson_objects"):
+        cursor.execute(f"SELECT json FROM {function}('{lines}')")
+        assert cursor.fetchall() == [('{"id":1}',)]
 
 
 def test_own_rows_and_read_only_transactions(cursor: Any, tmp_path: Path) -> None:

@@ -56,6 +56,9 @@ _ASKED = (
     "SELECT index_name, table_name, is_unique, expressions FROM duckdb_indexes()",
     "PRAGMA table_info('s.t')",
     "SELECT name, type FROM pragma_table_info('s.v')",
+    "SHOW child",
+    "SHOW TABLES FROM s",
+    "SHOW TABLES FROM temp",
     "SELECT type, name, tbl_name FROM sqlite_master WHERE type <> 'index'",
 )
 
@@ -96,6 +99,12 @@ def test_a_table_of_that_name_comes_first(sides: tuple[Connection, object]) -> N
     own.execute("CREATE TEMP TABLE duckdb_tables (mine INTEGER)")
     assert own.execute("SELECT mine FROM duckdb_tables").fetchall() == []
     own.execute("DROP TABLE duckdb_tables")
+
+
+def test_show_lists_tables_of_schemas_that_are_there(sides: tuple[Connection, object]) -> None:
+    own, _ = sides
+    with pytest.raises(gateway.Error, match="schema nothing does not exist"):
+        own.execute("SHOW TABLES FROM nothing")
 
 
 def test_table_info_names_a_table_that_is_there(sides: tuple[Connection, object]) -> None:
