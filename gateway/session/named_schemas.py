@@ -1,4 +1,4 @@
-"""Puts the client's folder before its paths, the home schema for ``public``, a table for its name.
+"""Finds what a client means by names: its folder, the home schema, variables and tables.
 
 ``SHOW t`` reads as the SHOW of a setting; in DuckDB's dialect it describes a table of that name.
 """
@@ -6,15 +6,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 from sqlglot import exp
 
 from gateway.config import Settings
 from gateway.session.client_folder import in_folder
+from gateway.session.parameters import Given
+from gateway.session.variable_parameters import with_variables
 from journal.model.schema import CatalogSnapshot, TableName
 from rewriter.statement import Show, ShowSetting
 from rewriter.syntax.home_schema import PUBLIC_SCHEMA, in_home_schema, means_home
 from rewriter.syntax.parsing import Parsed
+
+
+class MeaningSession(Protocol):
+    """What of a session decides what names mean."""
+
+    folder: str | None
+    settings: Settings
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """The catalog that statements see."""
 
 
 def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> Parsed:
@@ -30,11 +44,11 @@ def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> 
     return replace(parsed, statement=statement, text=f"{parsed.text} -- {catalog.home}")
 
 
-def as_meant(
-    parsed: Parsed, folder: str | None, settings: Settings, catalog: CatalogSnapshot
-) -> Parsed:
+def as_meant(session: MeaningSession, parsed: Parsed, given: Given) -> Parsed:
     """The statement of a client that works in a folder, if that is known; often the same object."""
-    placed = parsed if folder is None else in_folder(parsed, folder)
+    settings, catalog = session.settings, session.catalog
+    placed = with_variables(parsed, given, settings)
+    placed = placed if session.folder is None else in_folder(placed, session.folder)
     if isinstance(placed.statement, ShowSetting) and settings.dialect == "duckdb":
         placed = _with_table(placed, placed.statement, settings, catalog)
     return with_home_schema(placed, settings.dialect, catalog)

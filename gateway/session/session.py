@@ -34,7 +34,7 @@ from gateway.session.file_copies import is_copy, run_copy_from
 from gateway.session.named_schemas import as_meant
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
-from gateway.session.parameters import bind, refuse_placeholders
+from gateway.session.parameters import bind
 from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
@@ -42,6 +42,7 @@ from gateway.session.retries import RetryPolicy, run_until_first
 from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import TransactionSettings
+from gateway.session.variable_parameters import without_placeholders
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -207,14 +208,13 @@ class Session:
         found = self.executor.planner.cache.cached_statements(key)
         if found is None:
             try:
-                limits = self.settings.limits
-                found = parse(text, self.dialect, limits, placeholders=placeholders)
+                found = parse(text, self.dialect, self.settings.limits, placeholders=placeholders)
                 if not placeholders:
-                    refuse_placeholders(found)
+                    found = without_placeholders(found, self.settings)
             except PalimpsestError:
                 self._mark_failed()
                 raise
-            if not any(map(has_password, found)):
+            if not (any(map(has_password, found)) or (self.settings.variables and "$" in text)):
                 self.executor.planner.cache.put_statements(key, found)
         return found
 
@@ -231,7 +231,7 @@ class Session:
         self.cancellation.check()
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
-        parsed = as_meant(parsed, self.folder, self.settings, self.catalog)
+        parsed = as_meant(self, parsed, parameters)
         control = run_control(self, parsed)
         if control is not None:
             return control
