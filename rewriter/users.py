@@ -15,6 +15,7 @@ from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import VARIABLE
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
+from rewriter.syntax.home_schema import shown_schema
 
 _CURRENT_SETTING = "current_setting"
 _GET_VARIABLE = "getvariable"
@@ -38,7 +39,8 @@ def name_schema(nodes: Nodes, context: RewriteContext) -> None:
     for call in nodes.all(exp.CurrentSchema):
         name = context.session_schema or context.default_schema
         is_there = fold(name) in {*context.catalog.schemas, *SYSTEM_SCHEMAS, *OWN_SCHEMAS}
-        call.replace(exp.Literal.string(name) if is_there else cast(exp.Null(), "VARCHAR"))
+        shown = shown_schema(name, context.dialect, context.catalog)
+        call.replace(exp.Literal.string(shown) if is_there else cast(exp.Null(), "VARCHAR"))
 
 
 def name_settings(nodes: Nodes, context: RewriteContext) -> bool:

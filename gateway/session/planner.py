@@ -6,12 +6,14 @@ The only module that has statements rewritten to be run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from gateway.activity.activity import Activity
 from gateway.lineage.ledger import LineageLedger
 from gateway.session.definitions import describer, dropped_tables
 from gateway.session.plan_cache import CachedPlan, PlanCache, has_locks, may_create_ids, plan_key
 from gateway.session.request import StatementRequest
+from gateway.session.roles import setting_text
 from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
 from journal.model.plan import StatementKind, StatementPlan
@@ -47,7 +49,8 @@ class Planner:
         scope, settings = statement.transaction.plan_scope, request.settings
         scan_info, find = scan_info_of(statement, {}), times.of(statement)
         key, catalog = plan_key(request, scope), statement.transaction.catalog
-        return self.cache.cached_plan(key, catalog, scan_info, find, settings.text_of)
+        setting = partial(setting_text, settings, catalog=catalog)
+        return self.cache.cached_plan(key, catalog, scan_info, find, setting)
 
     def plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints
@@ -61,14 +64,15 @@ class Planner:
         scope = transaction.plan_scope
         key = plan_key(request, (scope, "claims") if claims else scope)
         find = times.of(statement)
-        plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, settings.text_of)
+        text_of = partial(setting_text, settings, catalog=transaction.catalog)
+        plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, text_of)
         if plan is not None:
             return plan
         seen.clear()
         shown: dict[str, str | None] = {}
 
         def setting(name: str) -> str | None:
-            return shown.setdefault(name, settings.text_of(name))
+            return shown.setdefault(name, text_of(name))
 
         context = RewriteContext(
             transaction.catalog,

@@ -10,6 +10,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
+from rewriter.syntax.home_schema import shown_schema
 
 
 class RoleSession(Protocol):
@@ -34,6 +35,9 @@ def acting_user(session: RoleSession) -> str | None:
 
 def setting_text(settings: Settings, name: str, catalog: CatalogSnapshot) -> str | None:
     """The value of a setting as SHOW gives it, that of ``role`` by name; raises UNKNOWN_SETTING."""
+    if name.lower() in {"search_path", "schema"}:
+        path = settings.search_path if name.lower() == "search_path" else (settings.schema,)
+        return ", ".join(shown_schema(each, settings.dialect, catalog) for each in path)
     if name.lower() != "role":
         return settings.text_of(name)
     found = None if settings.role is None else catalog.access.roles.get(settings.role)

@@ -9,6 +9,7 @@ from gateway.config import Settings
 from gateway.lineage.ledger import LineageLedger
 from gateway.session.definitions import view_columns
 from gateway.session.time_points import TimePoints
+from gateway.system_views.home_names import with_home_called
 from gateway.system_views.lineage_rows import LINEAGE_RELATIONS
 from gateway.system_views.source import SystemViewSource
 from gateway.system_views.system import system_rows
@@ -16,6 +17,7 @@ from journal.model.plan import StatementPlan
 from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenStatement
 from rewriter.context import RewriteContext, ScanInfos, TableScanInfo
+from rewriter.syntax.home_schema import shown_home
 
 
 def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> ScanInfos:
@@ -87,5 +89,8 @@ def supply_system_rows(
     # All rows first: to list the columns of a view its query is described, over empty relations of
     # these names.
     made = {name: system_rows(name, seen) for name in sorted(plan.system)}
+    home, public = catalog.home, shown_home(settings.dialect, catalog)
+    if home != public:
+        made = {name: with_home_called(public, name, rows, home) for name, rows in made.items()}
     for name, rows in made.items():
         statement.session.show_arrow(name, rows)

@@ -1,7 +1,7 @@
 """``public`` in PostgreSQL's dialect: the home schema of a store that has no schema of that name.
 
-Tools and dumps write ``public.t`` without asking what the default schema is called. Where somebody
-has made a schema ``public``, that one is meant. Pure.
+Tools and dumps write ``public.t`` without asking what the default schema is called, and look for
+their tables there. Where somebody has made a schema ``public``, that one is meant. Pure.
 """
 
 from __future__ import annotations
@@ -26,6 +26,16 @@ def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
     """True where the name of a schema stands for the home schema."""
     is_public = fold(name) == PUBLIC_SCHEMA and DIALECTS.get(dialect) == "postgres"
     return is_public and PUBLIC_SCHEMA not in catalog.schemas
+
+
+def shown_home(dialect: str, catalog: CatalogSnapshot) -> str:
+    """What clients of a dialect read as the name of the home schema."""
+    return PUBLIC_SCHEMA if means_home(PUBLIC_SCHEMA, dialect, catalog) else catalog.home
+
+
+def shown_schema(name: str, dialect: str, catalog: CatalogSnapshot) -> str:
+    """What clients of a dialect read as the name of a schema."""
+    return shown_home(dialect, catalog) if fold(name) == fold(catalog.home) else name
 
 
 def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:

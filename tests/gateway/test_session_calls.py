@@ -100,6 +100,20 @@ def test_public_is_the_home_schema_where_there_is_no_other(con: Connection) -> N
     assert sqlstate(con, "CREATE SCHEMA public") == "42P06"
 
 
+def test_clients_read_public_for_the_home_schema(con: Connection) -> None:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    assert value(con, "SELECT current_schema()") == "public"
+    assert value(con, "SELECT current_setting('search_path')") == "public"
+    assert value(con, "SHOW search_path") == "public"
+    listed = "SELECT table_name FROM information_schema.tables WHERE table_schema"
+    assert value(con, f"{listed} = current_schema()") == "t"
+    assert value(con, "SELECT schema FROM system.tables") == "main"
+    con.execute("CREATE SCHEMA hr")
+    con.execute("SET search_path = hr, public")
+    assert value(con, "SHOW search_path") == "hr, public"
+    assert value(con, "SELECT current_schema()") == "hr"
+
+
 def test_a_schema_called_public_is_itself(url: str, con: Connection) -> None:
     with gateway.connect(url, autocommit=True) as duckdb:
         duckdb.execute("CREATE SCHEMA public")

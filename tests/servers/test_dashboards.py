@@ -30,12 +30,12 @@ QUESTIONS = (
     (
         "SELECT quote_ident(column_name) AS name, data_type, is_nullable"
         " FROM information_schema.columns"
-        " WHERE quote_ident(table_name) = (parse_ident('main.dash'))[2]"
-        " AND quote_ident(table_schema) = (parse_ident('main.dash'))[1]"
+        " WHERE quote_ident(table_name) = (parse_ident('public.dash'))[2]"
+        " AND quote_ident(table_schema) = (parse_ident('public.dash'))[1]"
     ),
     (
         "SELECT quote_ident(schema_name) FROM information_schema.schemata"
-        " WHERE schema_name IN ('main', 'dash_other') ORDER BY 1"
+        " WHERE schema_name IN ('public', 'dash_other') ORDER BY 1"
     ),
     "SELECT extversion FROM pg_extension WHERE extname = 'timescaledb'",
     (
@@ -81,37 +81,41 @@ CHARTS = (
     "SELECT DISTINCT name FROM dash WHERE name ILIKE '%A%' ORDER BY name",
     # What Superset's charts ask of a table, of a query, and of the largest series.
     *(
-        f"SELECT DATE_TRUNC('{grain}', at) AS at, sum(amount) AS \"SUM(amount)\" FROM main.dash"
+        f"SELECT DATE_TRUNC('{grain}', at) AS at, sum(amount) AS \"SUM(amount)\" FROM public.dash"
         " WHERE at >= {start} GROUP BY DATE_TRUNC('" + grain + "', at)"
         ' ORDER BY "SUM(amount)" DESC, 1 LIMIT 1000'
         for grain in ("second", "minute", "hour", "day", "week", "month", "quarter", "year")
     ),
     (
         "SELECT DATE_TRUNC('day', (timestamp 'epoch' + tick * interval '1 second')) AS at,"
-        " COUNT(*) AS count FROM main.dash GROUP BY 1 ORDER BY 1"
+        " COUNT(*) AS count FROM public.dash GROUP BY 1 ORDER BY 1"
     ),
     (
         'SELECT name AS name, COUNT(DISTINCT id) AS "COUNT_DISTINCT(id)",'
         ' AVG(amount) AS "AVG(amount)"'
-        " FROM (SELECT * FROM main.dash WHERE amount > 1\n) AS virtual_table"
+        " FROM (SELECT * FROM public.dash WHERE amount > 1\n) AS virtual_table"
         " WHERE name IN ('a', 'b') AND at < TO_DATE('2026-01-07', 'YYYY-MM-DD')"
         ' GROUP BY name HAVING (COUNT(*) > 0) ORDER BY "AVG(amount)" DESC LIMIT 50'
     ),
     (
         "SELECT DATE_TRUNC('day', at) AS at, name AS name, sum(amount) AS \"SUM(amount)\""
-        " FROM main.dash JOIN (SELECT name AS name__, sum(amount) AS mme_inner__ FROM main.dash"
+        " FROM public.dash JOIN (SELECT name AS name__, sum(amount) AS mme_inner__ FROM public.dash"
         " WHERE at >= {start}"
         " GROUP BY name ORDER BY mme_inner__ DESC LIMIT 1) AS series_limit ON name = name__"
         " WHERE at >= {start} GROUP BY DATE_TRUNC('day', at), name ORDER BY 1, 2 LIMIT 1000"
     ),
     (
         "SELECT CASE WHEN amount IS NULL THEN '<NULL>' WHEN amount >= 2 THEN 'large'"
-        " ELSE 'small' END AS size, COUNT(*) AS count FROM main.dash GROUP BY 1 ORDER BY 2 DESC, 1"
+        " ELSE 'small' END AS size, COUNT(*) AS count FROM public.dash"
+        " GROUP BY 1 ORDER BY 2 DESC, 1"
     ),
-    "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY amount) AS median FROM main.dash",
-    "SELECT * FROM main.dash ORDER BY id LIMIT 101",
-    'SELECT MIN(at) AS "MIN(at)", MAX(at) AS "MAX(at)" FROM main.dash',
-    "SELECT COUNT(*) AS rows FROM (SELECT name AS name FROM main.dash GROUP BY name LIMIT 9) AS r",
+    "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY amount) AS median FROM public.dash",
+    "SELECT * FROM public.dash ORDER BY id LIMIT 101",
+    'SELECT MIN(at) AS "MIN(at)", MAX(at) AS "MAX(at)" FROM public.dash',
+    (
+        "SELECT COUNT(*) AS rows FROM (SELECT name AS name FROM public.dash GROUP BY name LIMIT 9)"
+        " AS r"
+    ),
     # Outputs that are called as a table is, which dbt groups by.
     "SELECT d.name AS d, count(*) FROM dash AS d GROUP BY d ORDER BY d",
     "SELECT upper(d.name) AS d, sum(tick) FROM dash AS d GROUP BY d, d.id ORDER BY d, 2",
@@ -141,7 +145,7 @@ def plain() -> Iterator[psycopg.Connection]:
     """PostgreSQL with the same tables."""
     with running() as cluster:
         with psycopg.connect(cluster.conninfo("postgres"), autocommit=True) as connection:
-            for sql in ("CREATE SCHEMA main", "SET search_path = main", *MADE):
+            for sql in MADE:
                 connection.execute(sql)
             yield connection
 
@@ -222,7 +226,7 @@ def test_a_session_is_stopped_by_its_own_column_alone(
             other.execute("SELECT 1")
 
 
-@pytest.mark.parametrize("schema", ["main", "dash_other", None])
+@pytest.mark.parametrize("schema", ["public", "dash_other", None])
 def test_superset_lists_what_postgresql_lists(
     plain: psycopg.Connection, ours: psycopg.Connection, schema: str | None
 ) -> None:

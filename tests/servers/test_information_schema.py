@@ -28,8 +28,15 @@ MADE = (
     ),
     "CREATE VIEW info_v AS SELECT id, name, price FROM info_a",
     "CREATE SEQUENCE info_s START 5 INCREMENT 2",
+    "CREATE TABLE info_c (id BIGINT PRIMARY KEY DEFAULT nextval('info_s'))",
 )
-GONE = ("DROP VIEW info_v", "DROP TABLE info_b", "DROP TABLE info_a", "DROP SEQUENCE info_s")
+GONE = (
+    "DROP TABLE info_c",
+    "DROP VIEW info_v",
+    "DROP TABLE info_b",
+    "DROP TABLE info_a",
+    "DROP SEQUENCE info_s",
+)
 QUESTIONS = (
     (
         "SELECT * FROM information_schema.tables WHERE table_name LIKE 'info\\__'"
@@ -78,6 +85,14 @@ QUESTIONS = (
         "SELECT schema_name FROM information_schema.schemata"
         " WHERE schema_name IN ('public', 'main', 'pg_catalog')"
     ),
+    "SELECT current_schema(), current_schemas(false), pg_get_serial_sequence('info_a', 'id')",
+    (
+        "SELECT 'public.info_a'::regclass::text, pg_get_serial_sequence('public.info_a', 'big'),"
+        " has_schema_privilege('public', 'usage')"
+    ),
+    "SELECT schemaname, viewname FROM pg_views WHERE viewname LIKE 'info\\_%'",
+    "SELECT schemaname, tablename, indexname FROM pg_indexes WHERE tablename = 'info_b'",
+    "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'info_c'::regclass",
     # Sequelize's describeTable, which asks pg_catalog too.
     (
         "SELECT pk.constraint_type, c.column_name, c.is_nullable, (SELECT count(e.enumlabel)"
@@ -101,7 +116,7 @@ QUESTIONS = (
         " WHERE sequencename LIKE 'info\\_%' ORDER BY 1"
     ),
 )
-_NAMES = {"postgres": "palimpsest", "public": "main"}
+_NAMES = {"postgres": "palimpsest"}
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ def test_what_a_tool_does_at_connect_and_after(server: Server) -> None:
         "rows 1000 sum 4995.00",
         "of jdbc auto false null 01",
         "edited 1 edited, 3 name 3, 5000 added",
-        "table main.jdbc",
+        "table public.jdbc",
         "column id int4 0",
         "column name text 1",
         "column amount numeric 1",
@@ -42,7 +42,7 @@ def test_what_a_tool_does_at_connect_and_after(server: Server) -> None:
         "key id",
         "index jdbc_pkey id",
         "schema information_schema",
-        "schema main",
         "schema pg_catalog",
+        "schema public",
         "error 42P01",
     ]

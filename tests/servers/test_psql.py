@@ -72,6 +72,32 @@ def test_columns_have_postgresqls_names(server: Server) -> None:
     assert names == ["count", "?column?", "c", "int8", "upper"]
 
 
+def test_the_home_schema_is_called_public(server: Server) -> None:
+    shown = psql(
+        server,
+        "CREATE TABLE of_home (id INTEGER PRIMARY KEY)",
+        r"\dt public.of_home",
+        r"\dt main.of_home",
+        "SELECT 'main.of_home'::regclass AS found",
+        'SET search_path TO "$user", nowhere, public; SELECT current_schemas(false)',
+        "INSERT INTO of_home VALUES (1), (1)",
+        "SELECT * FROM absent",
+        "CREATE SCHEMA IF NOT EXISTS public",
+        "DROP TABLE main.of_home",
+    )
+    for part in (
+        "public | of_home",
+        'any relation named "main.of_home"',
+        " found  \n---------\n of_home",
+        "{public}",
+        'violates "of_home_pkey" of public.of_home',
+        "table public.absent does not exist",
+        'schema "public" already exists',
+    ):
+        assert part in shown
+    assert "DROP TABLE" in shown
+
+
 def test_a_script_with_a_transaction(server: Server) -> None:
     shown = psql(
         server,

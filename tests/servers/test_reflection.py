@@ -242,7 +242,7 @@ def test_identities_are_reflected_and_autogenerate_finds_no_change(server: Serve
         assert column["identity"]["maxvalue"] == 2**63 - 1
         named = "SELECT pg_get_serial_sequence('i_plain', 'id'), relkind FROM pg_class"
         row = con.execute(sa.text(f"{named} WHERE relname = 'i_plain_id_seq'")).one()
-        assert tuple(row) == ("main.i_plain_id_seq", "S")
+        assert tuple(row) == ("public.i_plain_id_seq", "S")
         ours = MigrationContext.configure(con, opts={"include_name": _is_of_identities})
         metadata.remove(metadata.tables["i_elsewhere.away"])
         assert compare_metadata(ours, metadata) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from gateway.servers.pg_catalog.definitions import (
     quote_name,
 )
 from gateway.servers.pg_catalog.relations import builtin_types
+from gateway.servers.pg_catalog.shown_texts import shown_default, shown_query
 from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pg_catalog.view_rules import add_view_rules
 from gateway.servers.pgwire.types import field_of, text_field
@@ -50,11 +51,14 @@ _ACTION_CODES = {
 
 
 class CatalogContents:
-    """Rows by relation, gathered table by table."""
+    """Rows by relation, gathered table by table; ``home`` is what clients call the home schema."""
 
-    def __init__(self, catalog: CatalogSnapshot, view_columns: ViewColumns, user: str) -> None:
+    def __init__(
+        self, catalog: CatalogSnapshot, view_columns: ViewColumns, user: str, home: str
+    ) -> None:
         self.rows: dict[str, list[Row]] = {}
         self._catalog = catalog
+        self._home = home
         self._view_columns = view_columns
         self._parents = {
             key.parent
@@ -72,7 +76,9 @@ class CatalogContents:
             )  # fmt: skip
         for name in dict.fromkeys((*catalog.schemas.values(), catalog.home)):
             oid = numbering.schema_oid(name, catalog)
-            self._add("pg_namespace", oid=oid, nspname=name, nspowner=numbering.OWNER)
+            self._add(
+                "pg_namespace", oid=oid, nspname=self._schema_name(name), nspowner=numbering.OWNER
+            )
             self._describe(oid, "pg_namespace", 0, catalog.schema_comments.get(fold(name)))
         for found in catalog.user_types():
             self._describe(numbering.type_oid(found.name), "pg_type", 0, found.comment)
@@ -85,6 +91,10 @@ class CatalogContents:
         add_view_rules(self.rows, catalog)
         for sequence in catalog.sequences.values():
             self._add_sequence(sequence.name.schema, sequence.name.name, sequence)
+
+    def _schema_name(self, schema: str) -> str:
+        """What clients read as the name of a schema."""
+        return self._home if fold(schema) == fold(self._catalog.home) else schema
 
     def _add(self, relation: str, **row: Any) -> None:
         self.rows.setdefault(relation, []).append(row)
@@ -140,7 +150,6 @@ class CatalogContents:
             )
 
     def _add_table(self, table: Table) -> None:
-        lengths = text_lengths(table)
         checks = [check for check in table.checks if text_length(check) is None]
         has_index = bool(table.uniques or table.indexes or not table.hidden_key)
         made = table.materialized
@@ -153,20 +162,8 @@ class CatalogContents:
             self._add_materialized(oid, table, made)
         places = {column.physical: n for n, column in enumerate(table.columns, 1)}
         next_part = iter(range(255))
-        for place, column in enumerate(table.columns, 1):
-            field = ResultColumn(column.name, column.type)
-            self._add_column(oid, place, field, column, lengths.get(column.physical))
-            if column.identity is not None:
-                self._add_identity_sequence(table, column, place, column.identity)
-            text = column.generated or column.default
-            if _is_serial(column):
-                sequence = self._definition_name(identity_sequence(table, column))
-                text = f"nextval('{sequence}'::regclass)"
-            if text is not None:
-                self._add(
-                    "pg_attrdef", oid=numbering.part_oid(table, next(next_part)), adrelid=oid,
-                    adnum=place, adbin=text,
-                )  # fmt: skip
+        self._add_columns(table, oid, next_part)
+        shown_name = TableName(self._schema_name(table.name.schema), table.name.name)
         names = {column.physical: column.name for column in table.columns}
         keys = [(table.key_name or f"{table.name.name}_pkey", table.key, True)]
         keys = [] if table.hidden_key else keys
@@ -176,7 +173,7 @@ class CatalogContents:
             numbers = [places[c] for c in columns]
             shown = [names[c] for c in columns]
             self._add_index(table, index, name, numbers, is_unique=True, is_primary=is_primary)
-            text = index_definition(table.name, name, shown, unique=True)
+            text = index_definition(shown_name, name, shown, unique=True)
             self._add("index_definitions", oid=index, place=0, definition=text)
             self._add_constraint(
                 table, numbering.part_oid(table, next(next_part)), name, "p" if is_primary else "u",
@@ -190,7 +187,7 @@ class CatalogContents:
                 names.get(t.text, t.text) if t.is_column else f"({t.text})" for t in found.terms
             ]
             text = index_definition(
-                table.name, found.name, shown, unique=found.unique, predicate=found.predicate
+                shown_name, found.name, shown, unique=found.unique, predicate=found.predicate
             )
             self._add("index_definitions", oid=index, place=0, definition=text)
             for place, term in enumerate(found.terms, 1):
@@ -209,6 +206,25 @@ class CatalogContents:
             if isinstance(parent, Table):
                 part = numbering.part_oid(table, next(next_part))
                 self._add_foreign_key(table, key, parent, part, places)
+
+    def _add_columns(self, table: Table, oid: int, next_part: Iterator[int]) -> None:
+        """The columns of a table with their defaults and the sequences of identities."""
+        lengths = text_lengths(table)
+        for place, column in enumerate(table.columns, 1):
+            field = ResultColumn(column.name, column.type)
+            self._add_column(oid, place, field, column, lengths.get(column.physical))
+            if column.identity is not None:
+                self._add_identity_sequence(table, column, place, column.identity)
+            text = column.generated or column.default
+            text = text and shown_default(text, self._catalog.home)
+            if _is_serial(column):
+                sequence = self._definition_name(identity_sequence(table, column))
+                text = f"nextval('{sequence}'::regclass)"
+            if text is not None:
+                self._add(
+                    "pg_attrdef", oid=numbering.part_oid(table, next(next_part)), adrelid=oid,
+                    adnum=place, adbin=text,
+                )  # fmt: skip
 
     def _add_foreign_key(
         self, table: Table, key: ForeignKey, parent: Table, part: int, places: Mapping[str, int]
@@ -312,11 +328,12 @@ class CatalogContents:
         self._add("constraint_definitions", oid=oid, definition=text)
 
     def _add_materialized(self, oid: int, table: Table, made: Materialized) -> None:
-        definition = f" {made.query};"
+        definition = f" {shown_query(made.query, self._catalog.home)};"
         self._add("view_definitions", oid=oid, definition=definition)
         self._add(
-            "pg_matviews", schemaname=table.name.schema, matviewname=table.name.name,
-            hasindexes=False, ispopulated=made.refreshed is not None, definition=definition,
+            "pg_matviews", schemaname=self._schema_name(table.name.schema),
+            matviewname=table.name.name, hasindexes=False,
+            ispopulated=made.refreshed is not None, definition=definition,
         )  # fmt: skip
 
     def _add_view(self, view: View) -> None:
@@ -325,7 +342,8 @@ class CatalogContents:
         for place, column in enumerate(columns, 1):
             self._add_column(oid, place, column)
             self._describe(oid, "pg_class", place, said.get(fold(column.name)))
-        self._add("view_definitions", oid=oid, definition=f" {view.query};")
+        definition = f" {shown_query(view.query, self._catalog.home)};"
+        self._add("view_definitions", oid=oid, definition=definition)
 
     def _add_identity_sequence(
         self, table: Table, column: Column, place: int, identity: Identity
@@ -347,8 +365,9 @@ class CatalogContents:
             refobjsubid=place, deptype="a" if _is_serial(column) else "i",
         )  # fmt: skip
         self._add(
-            "serial_columns", nspname=name.schema, relname=table.name.name, attname=column.name,
-            sequence=str(name), seqrelid=numbering.sequence_oid(name.schema, name.name),
+            "serial_columns", nspname=self._schema_name(name.schema), relname=table.name.name,
+            attname=column.name, sequence=f"{self._schema_name(name.schema)}.{name.name}",
+            seqrelid=numbering.sequence_oid(name.schema, name.name),
         )  # fmt: skip
 
     def _definition_name(self, name: TableName) -> str:

@@ -18,11 +18,20 @@ MACROS: dict[str, tuple[str, ...]] = {
         " 'pg_catalog.', ''))::UINTEGER"),
     ),
     "own_name": (f"(o) AS map_extract_value(MAP {{{_NAMES}}}, o::BIGINT)",),
+    # A schema as clients read it, however it was given, and a name without quotes.
+    "schema_shown": (
+        "(s) AS CASE s WHEN getvariable('pgc_home') THEN getvariable('pgc_shown_home') ELSE s END",
+    ),
+    "plain_name": (
+        ("(n) AS CASE WHEN starts_with(replace(n, '\"', ''), getvariable('pgc_home') || '.')"
+        " THEN getvariable('pgc_shown_home') || substr(replace(n, '\"', ''),"
+        " length(getvariable('pgc_home')) + 1) ELSE replace(n, '\"', '') END"),
+    ),
     "to_regclass": (
         ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(c.oid) FROM pgc.pg_class c"
         " JOIN pgc.pg_namespace s ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
-        " s.nspname || '.' || c.relname = replace(n, '\"', '') ELSE c.relname ="
-        " replace(n, '\"', '') AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
+        " s.nspname || '.' || c.relname = pgc_plain_name(n) ELSE c.relname ="
+        " pgc_plain_name(n) AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
         " s.nspname)) END))"),
     ),
     # What a cast of a name gives, which has to be there.
@@ -36,7 +45,8 @@ MACROS: dict[str, tuple[str, ...]] = {
         " OR oid::VARCHAR = u::VARCHAR)"),
     ),
     "schema_of": (
-        ("(s) AS (SELECT any_value(oid) FROM pgc.pg_namespace WHERE nspname = s::VARCHAR"
+        ("(s) AS (SELECT any_value(oid) FROM pgc.pg_namespace"
+        " WHERE nspname = pgc_schema_shown(s::VARCHAR)"
         " OR oid::VARCHAR = s::VARCHAR)"),
     ),
     "relation_of": (
@@ -146,12 +156,13 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_ruledef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
     "pg_get_serial_sequence": (
         ("(t, c) AS (SELECT any_value(sequence) FROM pgc.serial_columns WHERE attname = c AND"
-        " CASE WHEN contains(t, '.') THEN nspname || '.' || relname = replace(t, '\"', '') ELSE"
+        " CASE WHEN contains(t, '.') THEN nspname || '.' || relname = pgc_plain_name(t) ELSE"
         " relname = replace(t, '\"', '') AND list_contains(getvariable('pgc_path'), nspname) END)"),
     ),
     # What a cast of such a name to regclass is.
     "sequence_named": (
-        "(n) AS (SELECT any_value(seqrelid) FROM pgc.serial_columns WHERE sequence = n)",
+        ("(n) AS (SELECT any_value(seqrelid) FROM pgc.serial_columns"
+        " WHERE sequence = pgc_plain_name(n))"),
     ),
     "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
     "pg_get_triggerdef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),

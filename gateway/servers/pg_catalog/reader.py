@@ -31,15 +31,17 @@ from gateway.servers.pgwire.types import field_of
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
-from gateway.session.roles import acting_user
+from gateway.session.roles import acting_user, setting_text
 from gateway.session.session import Session
 from gateway.system_views.own_relations import own_relations
 from gateway.system_views.system import SUPPLIED_COLUMNS
 from journal.local_engine.memory_database import MemoryDatabase
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
-from journal.model.schema import CatalogSnapshot, View
+from journal.model.schema import CatalogSnapshot, View, fold
 from journal.model.visibility import visible_to
+from rewriter.name_resolution import SYSTEM_SCHEMAS
+from rewriter.syntax.home_schema import shown_home, shown_schema
 
 _LISTS: dict[int, Any] = {1009: [""], **{oid: [0] for oid in (1005, 1007, 1016, 1028)}}
 _EXAMPLES: dict[int, Any] = {
@@ -152,7 +154,8 @@ class CatalogReader:
         engine.run("BEGIN")
         engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")
         engine.run("CREATE SCHEMA pgc")
-        contents = CatalogContents(catalog, self._view_columns, user)
+        home = shown_home(session.dialect, session.catalog)
+        contents = CatalogContents(catalog, self._view_columns, user, home)
         settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
         rows = {**contents.rows, "pg_settings": settings, "system_columns": _system_columns()}
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
@@ -176,7 +179,9 @@ class CatalogReader:
             ("version", self._version),
             ("pid", self._pid),
             ("started", _STARTED),
-            ("path", list(session.settings.search_path)),
+            ("home", catalog.home),
+            ("shown_home", home),
+            ("path", self._path(catalog)),
         ):
             engine.run(f"SET VARIABLE pgc_{name} = $1", [value])
         engine.run("COMMIT")
@@ -198,10 +203,17 @@ class CatalogReader:
         known = {name: (value, about) for name, value, about in self._session.settings.rows()}
         known["server_version"] = (self._version.split()[1], "version of the dialect")
         known["server_version_num"] = (f"{int(float(self._version.split()[1]))}0000", "as a number")
-        known["search_path"] = (", ".join(self._session.settings.search_path), "schemas")
+        path = setting_text(self._session.settings, "search_path", self._session.catalog)
+        known["search_path"] = (path, "schemas")
         known["application_name"] = known["application"]
         known |= _FIXED
         return [(name, value, about) for name, (value, about) in known.items()]
+
+    def _path(self, catalog: CatalogSnapshot) -> list[str]:
+        """The schemas of ``search_path`` that are there, as clients read their names."""
+        session, there = self._session, {*catalog.schemas, fold(catalog.home), *SYSTEM_SCHEMAS}
+        path = [name for name in session.settings.search_path if fold(name) in there]
+        return [shown_schema(name, session.dialect, session.catalog) for name in path]
 
     def _view_columns(self, view: View) -> Sequence[ResultColumn]:
         name = exp.table_(view.name.name, db=view.name.schema, quoted=True)

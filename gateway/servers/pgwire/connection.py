@@ -32,7 +32,12 @@ from gateway.servers.pgwire.reported_settings import ReportedSettings
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.statement_store import StatementStore
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
-from gateway.servers.pgwire.tags import command_tag, error_fields
+from gateway.servers.pgwire.tags import (
+    command_tag,
+    error_fields,
+    error_for_clients,
+    text_for_clients,
+)
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -137,6 +142,7 @@ class ClientConnection:
             found = PalimpsestError(
                 Code.INVARIANT, f"{type(error).__name__}: {error}", advice="report it"
             )
+        found = error_for_clients(found, self._session.dialect, self._session.catalog)
         self._stream.write(messages.error_response(error_fields(found, self._text)))
         if self._session.transaction is not None:
             # Also where the statement was only to be prepared, or is on the catalog.
@@ -363,7 +369,8 @@ class ClientConnection:
         outcome = portal.outcome
         assert outcome is not None
         for notice in () if portal.is_complete else outcome.notices:
-            fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": notice}
+            said = text_for_clients(notice, self._session.dialect, self._session.catalog)
+            fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said}
             self._stream.write(messages.error_response(fields, b"N"))
         if portal.stream is None:
             count = 0 if portal.is_complete else outcome.row_count

@@ -19,6 +19,7 @@ from gateway.servers.pgwire.copy_binary import (
 from gateway.servers.pgwire.messages import protocol_error
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.stream import MessageStream
+from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import Row, StatementOutcome
 from gateway.session.session import Session
 from gateway.session.stream_copies import StreamCopy, query_of, stream_of
@@ -39,6 +40,7 @@ def is_copy(parsed: Parsed) -> bool:
 def run_copy(stream: MessageStream, session: Session, text: str) -> StatementOutcome:
     """Take a client's rows, or send it rows; what came of it."""
     (parsed,) = session.parse(text)
+    parsed = with_home_schema(parsed, session.dialect, session.catalog)
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast
     if isinstance(ast, exp.Copy) and is_binary(ast):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from gateway.servers.pgwire.constraint_fields import constraint_fields
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot
+from rewriter.syntax.home_schema import shown_home
 
 _STALE = "cached plan must not change result type"
 _WITH_ROWS = frozenset({"SELECT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE"})
@@ -20,6 +24,24 @@ def command_tag(tag: str, rows: int) -> str:
     if tag in _WITH_ROWS:
         return f"{tag} {max(rows, 0)}"
     return tag
+
+
+def text_for_clients(text: str, dialect: str, catalog: CatalogSnapshot) -> str:
+    """A message in which the home schema has the name that the clients of a dialect read it by."""
+    home, shown = re.escape(catalog.home), shown_home(dialect, catalog)
+    if shown == catalog.home:
+        return text
+    return re.sub(rf'(?<=\s){home}(?=\.\w)|(?<=\s"){home}(?=")', shown, text)
+
+
+def error_for_clients(
+    error: PalimpsestError, dialect: str, catalog: CatalogSnapshot
+) -> PalimpsestError:
+    """The error with a message and advice as ``text_for_clients`` gives them."""
+    message, advice = (
+        text_for_clients(text, dialect, catalog) for text in (error.message, error.advice)
+    )
+    return PalimpsestError(error.code, message, advice=advice, position=error.position)
 
 
 def error_fields(error: PalimpsestError, text: str = "", severity: str = "ERROR") -> dict[str, str]:
