@@ -98,6 +98,14 @@ def test_the_home_schema_is_called_public(server: Server) -> None:
     assert "DROP TABLE" in shown
 
 
+def test_some_statements_of_a_text_read_the_catalog(server: Server) -> None:
+    found = "SELECT count(*) AS tables FROM pg_class WHERE relname = 'for_now'"
+    shown = psql(
+        server, f"BEGIN; {found}; CREATE TABLE for_now (a INT); {found}; ROLLBACK; {found}"
+    )
+    assert [line.strip() for line in shown.split("\n") if line.strip().isdigit()] == ["0", "1", "0"]
+
+
 def test_a_script_with_a_transaction(server: Server) -> None:
     shown = psql(
         server,

@@ -55,7 +55,9 @@ class StatementStore:
         if queries is not None:
             return [PreparedStatement(text, None, catalog=query) for query in queries]
         found = self._session.parse(text, placeholders)
-        return [PreparedStatement(parsed.text, parsed) for parsed in found]
+        if len(found) == 1:
+            return [PreparedStatement(found[0].text, found[0])]
+        return [_statement_of(parsed) for parsed in found]
 
     def prepare(self, message: Parse) -> None:
         """Keep a statement under its name; raises DUPLICATE_PREPARED, and SYNTAX for several."""
@@ -172,6 +174,15 @@ class StatementStore:
         known = [field_of(ResultColumn("", kind or "VARCHAR")).oid for kind in types]
         known[: len(given)] = [oid or known[i] for i, oid in enumerate(given[:count])]
         statement.known = tuple(known)
+
+
+def _statement_of(parsed: Parsed) -> PreparedStatement:
+    """One of several statements of a text, of which some may read the catalog alone."""
+    queries = catalog_queries(parsed.text)
+    if queries is None:
+        return PreparedStatement(parsed.text, parsed)
+    (query,) = queries
+    return PreparedStatement(parsed.text, None, catalog=query)
 
 
 def _executes(statement: PreparedStatement) -> bool:
