@@ -26,6 +26,7 @@ from journal.model.schema import (
 )
 from journal.model.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
+from rewriter.dialect_semantics import DIALECTS
 
 INTERNAL = "_palimpsest_"
 """With this begin the names of columns that the gateway adds to a query for its own use."""
@@ -35,9 +36,27 @@ _OF_HIVE, _HOME_OF_HIVE = frozenset({"hive", "spark"}), "default"
 _RECURRING = "recurring"
 """``recurring.t`` is all that a recursive CTE t has made so far."""
 _DATABASES = frozenset({DATABASE, "spark_catalog"})
+PUBLIC_SCHEMA = "public"
+"""What clients of PostgreSQL call the home schema, whatever it is called."""
 SYSTEM_SCHEMAS = frozenset({"system", "information_schema"})
 OWN_SCHEMAS = frozenset({OWN_SCHEMA, "pg_temp"})
 """Under which names temporary relations may be found."""
+
+
+def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
+    """True where the name of a schema stands for the home schema."""
+    is_public = fold(name) == PUBLIC_SCHEMA and DIALECTS.get(dialect) == "postgres"
+    return is_public and PUBLIC_SCHEMA not in catalog.schemas
+
+
+def shown_home(dialect: str, catalog: CatalogSnapshot) -> str:
+    """What clients of a dialect read as the name of the home schema."""
+    return PUBLIC_SCHEMA if means_home(PUBLIC_SCHEMA, dialect, catalog) else catalog.home
+
+
+def shown_schema(name: str, dialect: str, catalog: CatalogSnapshot) -> str:
+    """What clients of a dialect read as the name of a schema."""
+    return shown_home(dialect, catalog) if fold(name) == fold(catalog.home) else name
 
 
 def position_of(node: exp.Expr | None) -> Position | None:

@@ -14,8 +14,7 @@ from journal.model.trees import Nodes
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import VARIABLE
-from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
-from rewriter.syntax.home_schema import shown_schema
+from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of, shown_schema
 
 _CURRENT_SETTING = "current_setting"
 _GET_VARIABLE = "getvariable"

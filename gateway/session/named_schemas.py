@@ -15,8 +15,9 @@ from gateway.session.client_folder import in_folder
 from gateway.session.parameters import Given
 from gateway.session.variable_parameters import with_variables
 from journal.model.schema import CatalogSnapshot, TableName
+from rewriter.name_resolution import PUBLIC_SCHEMA, means_home
 from rewriter.statement import Show, ShowSetting
-from rewriter.syntax.home_schema import PUBLIC_SCHEMA, in_home_schema, means_home
+from rewriter.syntax.home_schema import in_home_schema
 from rewriter.syntax.parsing import Parsed
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
-from rewriter.syntax.home_schema import shown_schema
+from rewriter.name_resolution import shown_schema
 
 
 class RoleSession(Protocol):

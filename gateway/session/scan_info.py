@@ -17,7 +17,7 @@ from journal.model.plan import StatementPlan
 from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenStatement
 from rewriter.context import RewriteContext, ScanInfos, TableScanInfo
-from rewriter.syntax.home_schema import shown_home
+from rewriter.name_resolution import shown_home
 
 
 def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> ScanInfos:

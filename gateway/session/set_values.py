@@ -10,8 +10,13 @@ from gateway.session.search_path import schemas_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, fold
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
-from rewriter.syntax.home_schema import means_home
+from rewriter.name_resolution import (
+    OWN_SCHEMAS,
+    SYSTEM_SCHEMAS,
+    is_database,
+    means_home,
+    position_of,
+)
 
 
 def after_set(

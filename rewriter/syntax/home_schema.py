@@ -12,30 +12,13 @@ from typing import Any
 from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, fold
-from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import SEQUENCE_FUNCTIONS
+from rewriter.name_resolution import PUBLIC_SCHEMA
 from rewriter.statement import SetSetting, Statement
 from rewriter.statements.access import AlterDefaultPrivileges
 
-PUBLIC_SCHEMA = "public"
 _OF_NAMES = SEQUENCE_FUNCTIONS | {"pg_get_serial_sequence"}
 _SCHEMAS = frozenset({"SCHEMA", "ALL TABLES", "ALL SEQUENCES"})
-
-
-def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
-    """True where the name of a schema stands for the home schema."""
-    is_public = fold(name) == PUBLIC_SCHEMA and DIALECTS.get(dialect) == "postgres"
-    return is_public and PUBLIC_SCHEMA not in catalog.schemas
-
-
-def shown_home(dialect: str, catalog: CatalogSnapshot) -> str:
-    """What clients of a dialect read as the name of the home schema."""
-    return PUBLIC_SCHEMA if means_home(PUBLIC_SCHEMA, dialect, catalog) else catalog.home
-
-
-def shown_schema(name: str, dialect: str, catalog: CatalogSnapshot) -> str:
-    """What clients of a dialect read as the name of a schema."""
-    return shown_home(dialect, catalog) if fold(name) == fold(catalog.home) else name
 
 
 def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:

@@ -40,8 +40,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, View, fold
 from journal.model.visibility import visible_to
-from rewriter.name_resolution import SYSTEM_SCHEMAS
-from rewriter.syntax.home_schema import shown_home, shown_schema
+from rewriter.name_resolution import SYSTEM_SCHEMAS, shown_home, shown_schema
 
 _LISTS: dict[int, Any] = {1009: [""], **{oid: [0] for oid in (1005, 1007, 1016, 1028)}}
 _EXAMPLES: dict[int, Any] = {

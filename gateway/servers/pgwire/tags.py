@@ -7,7 +7,7 @@ import re
 from gateway.servers.pgwire.constraint_fields import constraint_fields
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
-from rewriter.syntax.home_schema import shown_home
+from rewriter.name_resolution import shown_home
 
 _STALE = "cached plan must not change result type"
 _WITH_ROWS = frozenset({"SELECT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE"})
