@@ -26,7 +26,7 @@ QUOTED = (
     f" '''', '''''') || '''' ELSE '''' || replace({_TEXT}, '''', '''''') || '''' END"
 )
 QUOTED_OR_NULL = f"COALESCE({QUOTED}, 'NULL')"
-_RESERVED = (
+RESERVED = (
     "all analyse analyze and any array as asc asymmetric authorization between bigint binary bit"
     " boolean both case cast char character check coalesce collate collation column concurrently"
     " constraint create cross current_catalog current_date current_role current_schema"
@@ -44,7 +44,7 @@ _RESERVED = (
 """The words that PostgreSQL quotes as names."""
 QUOTED_NAME = (
     f"CASE WHEN regexp_full_match({_TEXT}, '[a-z_][a-z0-9_]*') AND NOT {_TEXT} IN"
-    f" ({', '.join(repr(word) for word in _RESERVED)}) THEN {_TEXT}"
+    f" ({', '.join(repr(word) for word in RESERVED)}) THEN {_TEXT}"
     f" ELSE '\"' || replace({_TEXT}, '\"', '\"\"') || '\"' END"
 )
 _FORMATS = {

@@ -29,8 +29,23 @@ MADE = (
     "CREATE VIEW info_v AS SELECT id, name, price FROM info_a",
     "CREATE SEQUENCE info_s START 5 INCREMENT 2",
     "CREATE TABLE info_c (id BIGINT PRIMARY KEY DEFAULT nextval('info_s'))",
+    (
+        "CREATE TABLE info_d (a TEXT DEFAULT 'it''s', b VARCHAR(10) DEFAULT '', c CHAR(3) DEFAULT"
+        " 'abc', d BOOLEAN DEFAULT TRUE, e INT DEFAULT -1, f NUMERIC(10, 2) DEFAULT 0.5, g DATE"
+        " DEFAULT '2020-01-01', h TIMESTAMPTZ DEFAULT now(), i UUID DEFAULT gen_random_uuid(),"
+        " j JSONB DEFAULT '{}', k TEXT[] DEFAULT '{}', l INTERVAL DEFAULT '1 day', m TEXT DEFAULT"
+        " NULL, n INT DEFAULT (1 + 2) * 3, o INT[] DEFAULT ARRAY[1, 2], p JSON DEFAULT '[]'::json,"
+        ' "order" INT GENERATED ALWAYS AS (e * 2) STORED,'
+        " CONSTRAINT info_d1 CHECK (e > 9), CONSTRAINT info_d2 CHECK (d OR NOT e > 1))"
+    ),
+    "ALTER TABLE info_d RENAME COLUMN d TO renamed",
+    'CREATE INDEX info_d3 ON info_d (lower(a), "order") WHERE renamed',
+    "CREATE UNIQUE INDEX info_d4 ON info_d ((e + 1), b) WHERE e > 3 AND renamed",
+    "CREATE VIEW info_w AS SELECT a, e FROM info_d WHERE renamed",
 )
 GONE = (
+    "DROP VIEW info_w",
+    "DROP TABLE info_d",
     "DROP TABLE info_c",
     "DROP VIEW info_v",
     "DROP TABLE info_b",
@@ -93,6 +108,19 @@ QUESTIONS = (
     "SELECT schemaname, viewname FROM pg_views WHERE viewname LIKE 'info\\_%'",
     "SELECT schemaname, tablename, indexname FROM pg_indexes WHERE tablename = 'info_b'",
     "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'info_c'::regclass",
+    (
+        "SELECT attname, atthasdef, pg_get_expr(adbin, adrelid) FROM pg_attribute LEFT JOIN"
+        " pg_attrdef ON adrelid = attrelid AND adnum = attnum"
+        " WHERE attrelid = 'info_d'::regclass AND attnum > 0 ORDER BY attnum"
+    ),
+    (
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE conrelid = 'info_d'::regclass ORDER BY conname"
+    ),
+    (
+        "SELECT pg_get_indexdef(indexrelid), pg_get_indexdef(indexrelid, 1, true) FROM pg_index"
+        " WHERE indrelid = 'info_d'::regclass ORDER BY 1"
+    ),
     # Sequelize's describeTable, which asks pg_catalog too.
     (
         "SELECT pk.constraint_type, c.column_name, c.is_nullable, (SELECT count(e.enumlabel)"

@@ -16,7 +16,7 @@ from gateway.servers.pg_catalog.definitions import (
     quote_name,
 )
 from gateway.servers.pg_catalog.relations import builtin_types
-from gateway.servers.pg_catalog.shown_texts import shown_default, shown_query
+from gateway.servers.pg_catalog.shown_texts import shown_default, shown_expression, shown_query
 from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pg_catalog.view_rules import add_view_rules
 from gateway.servers.pgwire.types import field_of, text_field
@@ -28,6 +28,7 @@ from journal.model.schema import (
     SPELLED_SERIAL,
     CatalogSnapshot,
     Column,
+    Index,
     Materialized,
     Table,
     TableName,
@@ -37,6 +38,7 @@ from journal.model.schema import (
 from journal.model.sequence import Sequence as DeclaredSequence
 from journal.sql.sql import expression
 from journal.sql.text_lengths import TextLength, text_length, text_lengths
+from journal.sql.unique_keys import logical_text
 from rewriter.definitions.sequences import identity_sequence
 
 Row = dict[str, Any]
@@ -69,6 +71,7 @@ class CatalogContents:
         self._definitions = UserDefinitions(catalog)
         self._add_fixed(user)
         self._definitions.add(self.rows)
+        self._type_names = {int(row["oid"]): row["shown"] for row in self.rows["shown_types"]}
         if catalog.comment is not None:
             self._add(
                 "pg_shdescription", objoid=numbering.DATABASE,
@@ -173,7 +176,8 @@ class CatalogContents:
             numbers = [places[c] for c in columns]
             shown = [names[c] for c in columns]
             self._add_index(table, index, name, numbers, is_unique=True, is_primary=is_primary)
-            text = index_definition(shown_name, name, shown, unique=True)
+            terms = [quote_name(column) for column in shown]
+            text = index_definition(shown_name, name, terms, unique=True)
             self._add("index_definitions", oid=index, place=0, definition=text)
             self._add_constraint(
                 table, numbering.part_oid(table, next(next_part)), name, "p" if is_primary else "u",
@@ -181,24 +185,13 @@ class CatalogContents:
             )  # fmt: skip
         for found in table.indexes:
             index = numbering.part_oid(table, next(next_part))
-            numbers = [places.get(t.text, 0) if t.is_column else 0 for t in found.terms]
-            self._add_index(table, index, found.name, numbers, is_unique=found.unique)
-            shown = [
-                names.get(t.text, t.text) if t.is_column else f"({t.text})" for t in found.terms
-            ]
-            text = index_definition(
-                shown_name, found.name, shown, unique=found.unique, predicate=found.predicate
-            )
-            self._add("index_definitions", oid=index, place=0, definition=text)
-            for place, term in enumerate(found.terms, 1):
-                if not term.is_column:
-                    self._add("index_definitions", oid=index, place=place, definition=term.text)
-            self._describe(index, "pg_class", 0, found.comment)
+            self._add_declared_index(table, shown_name, found, index)
         for check in checks:
             part = numbering.part_oid(table, next(next_part))
             used = {c.name for c in expression(check.expression).find_all(exp.Column)}
             self._add_constraint(
-                table, part, check.name, "c", check_definition(check.expression),
+                table, part, check.name, "c",
+                check_definition(self._expression(table, check.expression)),
                 conkey=sorted(n for physical, n in places.items() if physical in used),
             )  # fmt: skip
         for key in table.foreign_keys:
@@ -212,19 +205,27 @@ class CatalogContents:
         lengths = text_lengths(table)
         for place, column in enumerate(table.columns, 1):
             field = ResultColumn(column.name, column.type)
-            self._add_column(oid, place, field, column, lengths.get(column.physical))
+            kind = self._add_column(oid, place, field, column, lengths.get(column.physical))
             if column.identity is not None:
                 self._add_identity_sequence(table, column, place, column.identity)
-            text = column.generated or column.default
-            text = text and shown_default(text, self._catalog.home)
-            if _is_serial(column):
-                sequence = self._definition_name(identity_sequence(table, column))
-                text = f"nextval('{sequence}'::regclass)"
+            text = self._shown_default(table, column, kind)
             if text is not None:
                 self._add(
                     "pg_attrdef", oid=numbering.part_oid(table, next(next_part)), adrelid=oid,
                     adnum=place, adbin=text,
                 )  # fmt: skip
+
+    def _shown_default(self, table: Table, column: Column, kind: int) -> str | None:
+        """The default of a column, or what it is generated of; ``kind`` is the number of a type."""
+        home = self._catalog.home
+        if _is_serial(column):
+            sequence = self._definition_name(identity_sequence(table, column))
+            return f"nextval('{sequence}'::regclass)"
+        if column.generated:
+            return self._expression(table, column.generated)
+        if column.default is None:
+            return None
+        return shown_default(column.default, home, self._type_names.get(kind, "text"))
 
     def _add_foreign_key(
         self, table: Table, key: ForeignKey, parent: Table, part: int, places: Mapping[str, int]
@@ -259,14 +260,15 @@ class CatalogContents:
         shown: ResultColumn,
         column: Column | None = None,
         length: TextLength | None = None,
-    ) -> None:
+    ) -> int:
+        """Add it; the number of its type."""
         field = field_of(shown) if length is None else text_field(shown.name, length)
         identity = ""
         if column is not None and column.identity is not None and not _is_serial(column):
             identity = "a" if _is_always(column) else "d"
         generated = "s" if column is not None and column.generated else ""
-        has_default = column is not None and bool(
-            column.default or column.generated or _is_serial(column)
+        has_default = column is not None and (
+            column.default not in {None, "NULL"} or bool(generated) or _is_serial(column)
         )
         type_oid = field.oid
         if column is not None:
@@ -285,6 +287,7 @@ class CatalogContents:
         )  # fmt: skip
         if column is not None:
             self._describe(oid, "pg_class", place, column.comment)
+        return type_oid
 
     def _add_index(
         self, table: Table, oid: int, name: str, numbers: list[int], *, is_unique: bool,
@@ -312,6 +315,31 @@ class CatalogContents:
                 named.name if named else "expr", named.type if named else "VARCHAR"
             )
             self._add_column(oid, place, shown)
+
+    def _add_declared_index(self, table: Table, name: TableName, found: Index, number: int) -> None:
+        """An index that was declared, of a table that clients read under ``name``."""
+        places = {column.physical: n for n, column in enumerate(table.columns, 1)}
+        numbers = [places.get(t.text, 0) if t.is_column else 0 for t in found.terms]
+        self._add_index(table, number, found.name, numbers, is_unique=found.unique)
+        terms = [
+            quote_name(table.by_physical(t.text).name)
+            if t.is_column
+            else self._expression(table, t.text)
+            for t in found.terms
+        ]
+        predicate = found.predicate and self._expression(table, found.predicate)
+        text = index_definition(name, found.name, terms, unique=found.unique, predicate=predicate)
+        self._add("index_definitions", oid=number, place=0, definition=text)
+        for place, (term, shown) in enumerate(zip(found.terms, terms, strict=True), 1):
+            if not term.is_column:
+                self._add("index_definitions", oid=number, place=place, definition=shown)
+        self._describe(number, "pg_class", 0, found.comment)
+
+    def _expression(self, table: Table, text: str) -> str:
+        """A stored expression over the columns of a table, as PostgreSQL spells it."""
+        if any(column.physical != column.name for column in table.columns):
+            text = logical_text(table, text)
+        return shown_expression(text, self._catalog.home)
 
     def _add_constraint(
         self, table: Table, oid: int, name: str, kind: str, text: str, **more: Any

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 from journal.model.foreign_key import ForeignKey
 from journal.model.schema import Table, TableName
+from rewriter.reading.postgres_quoting import RESERVED
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def quote_name(name: str) -> str:
-    """A name, in quotes where it needs them."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    """A name, in quotes where it needs them, as a reserved word does."""
+    is_plain = _PLAIN.fullmatch(name) and name not in RESERVED
+    return name if is_plain else '"' + name.replace('"', '""') + '"'
 
 
 def key_definition(columns: Sequence[str], *, primary: bool) -> str:
@@ -22,8 +24,8 @@ def key_definition(columns: Sequence[str], *, primary: bool) -> str:
 
 
 def check_definition(expression: str) -> str:
-    """``CHECK ((a > 0))``."""
-    return f"CHECK (({expression}))"
+    """``CHECK ((a > 0))`` of ``(a > 0)``."""
+    return f"CHECK ({expression})"
 
 
 def foreign_key_definition(key: ForeignKey, table: Table, parent: Table) -> str:
@@ -44,9 +46,9 @@ def index_definition(
     unique: bool,
     predicate: str | None = None,
 ) -> str:
-    """``CREATE UNIQUE INDEX i ON main.t USING btree (a)``; terms are names or bracketed text."""
-    shown = ", ".join(term if term.startswith("(") else quote_name(term) for term in terms)
-    where = f" WHERE ({predicate})" if predicate else ""
+    """``CREATE UNIQUE INDEX i ON public.t USING btree (a, lower(b))``; terms are SQL."""
+    shown = ", ".join(f"({term})" if term.startswith("(") else term for term in terms)
+    where = f" WHERE {predicate}" if predicate else ""
     return (
         f"CREATE {'UNIQUE ' if unique else ''}INDEX {quote_name(name)} ON"
         f" {quote_name(table.schema)}.{quote_name(table.name)} USING btree ({shown}){where}"

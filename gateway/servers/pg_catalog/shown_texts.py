@@ -1,38 +1,124 @@
-"""Queries and defaults as PostgreSQL shows them: without the home schema before a name. Pure."""
+"""Queries and expressions of the catalog as PostgreSQL spells them. Pure.
+
+The catalog keeps them in DuckDB's SQL. Tools send them to another database, or compare them with
+what they would declare: ``'x'::text``, ``true``, ``now()``, ``nextval('s'::regclass)``, and no home
+schema before a name.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 
+from gateway.servers.pg_catalog.definitions import quote_name
 from journal.model.schema import fold
 from journal.sql import dialects
 
-_NEXTVAL = re.compile(r"\bNEXTVAL\('([^']+)'\)", re.IGNORECASE)
+_NEXTVAL = "nextval"
+_KEPT = 8192
+"""How many texts are kept: the catalog is read anew whenever a table has changed."""
+_TYPES = {
+    "VARCHAR": "character varying", "DECIMAL": "numeric", "INT": "integer",
+    "TIMESTAMP": "timestamp without time zone", "TIMESTAMPTZ": "timestamp with time zone",
+    "TIME": "time without time zone", "TIMETZ": "time with time zone",
+}  # fmt: skip
+_TYPE_NAME = re.compile(r"[A-Z]+")
+_OPERANDS = (
+    *(exp.Literal, exp.Column, exp.Func, exp.Paren, exp.Var, exp.Boolean),
+    *(exp.Dot, exp.Kwarg, exp.PropertyEQ),
+)
 
 
+@lru_cache(_KEPT)
 def shown_query(text: str, home: str) -> str:
     """The query of a view, with names of the home schema alone."""
-    if fold(home) not in fold(text):
-        return text
+    return _spelled(dialects.stored(text), home)
+
+
+@lru_cache(_KEPT)
+def shown_expression(text: str, home: str) -> str:
+    """The expression of a check, an index or a generated column, in brackets if it needs them."""
+    held = exp.Tuple(expressions=[dialects.stored(text)])
+    for node in reversed(list(held.find_all(exp.Binary, exp.Not, exp.Between, exp.In))):
+        if not _is_operand(node) and not isinstance(node.parent, exp.Paren):
+            node.replace(exp.Paren(this=node.copy()))
+    return _spelled(held.expressions[0], home)
+
+
+@lru_cache(_KEPT)
+def shown_default(text: str, home: str, kind: str) -> str | None:
+    """The expression of a default of a column of type ``kind``; None for NULL, which is none."""
     tree = dialects.stored(text)
-    for node in tree.find_all(exp.Table, exp.Column):
+    if isinstance(tree, exp.Null):
+        return None
+    base = "bpchar" if kind == "character" else kind
+    if isinstance(tree, exp.Array) and not tree.expressions:
+        return f"'{{}}'::{base}"
+    if isinstance(tree, exp.Literal) and tree.is_string:
+        return f"{_spelled(tree, home)}::{base}"
+    if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
+        return f"'{_spelled(tree, home)}'::{base}"
+    return shown_expression(text, home)
+
+
+def _spelled(tree: exp.Expr, home: str) -> str:
+    whole = exp.Tuple(expressions=[tree])
+    for node in reversed(list(tree.walk(bfs=False))):
+        _spell(node, home)
+    return _text_of(whole.expressions[0])
+
+
+def _text_of(node: exp.Expr) -> str:
+    return node.sql(
+        dialect="postgres", normalize_functions="lower", unsupported_level=ErrorLevel.IGNORE
+    )
+
+
+def _spell(node: exp.Expr, home: str) -> None:
+    """Put in a node's place what PostgreSQL writes; the parts of it have been spelled before."""
+    if isinstance(node, exp.Identifier):
+        node.set("quoted", quote_name(node.name) != node.name)
+    elif isinstance(node, exp.Table | exp.Column):
         schema = node.args.get("db")
-        if schema is None or fold(schema.name) != fold(home):
-            continue
-        node.set("db", None)
+        if schema is not None and fold(schema.name) == fold(home):
+            node.set("db", None)
         if isinstance(node, exp.Table) and node.alias == node.name:
             node.set("alias", None)
-    return tree.sql(dialect="duckdb")
+    elif isinstance(node, exp.Boolean):
+        node.replace(exp.Var(this="true" if node.this else "false"))
+    elif isinstance(node, exp.CurrentTimestamp) and node.this is None:
+        node.replace(exp.Var(this="now()"))
+    elif isinstance(node, exp.Uuid):
+        node.replace(exp.Var(this="gen_random_uuid()"))
+    elif isinstance(node, exp.Array) and not node.find(exp.Query):
+        inner = ", ".join(map(_text_of, node.expressions))
+        node.replace(exp.Var(this=f"ARRAY[{inner}]"))
+    elif isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
+        inner = _text_of(node.this)
+        inner = inner if _is_operand(node.this) else f"({inner})"
+        node.replace(exp.Var(this=f"{inner}::{_type_name(node.to)}"))
+    elif isinstance(node, exp.Anonymous) and fold(node.name) == _NEXTVAL:
+        _spell_nextval(node, home)
 
 
-def shown_default(text: str, home: str) -> str:
-    """The expression of a default; tools know one of a sequence by ``nextval('s'::regclass)``."""
+def _is_operand(node: exp.Expr) -> bool:
+    """True for what stands in an expression without brackets; AND and OR are functions, too."""
+    if isinstance(node, exp.Connector):
+        return False
+    return isinstance(node, _OPERANDS)
 
-    def called(found: re.Match[str]) -> str:
-        schema, _, name = found[1].rpartition(".")
-        shown = name if fold(schema) in {"", fold(home)} else found[1]
-        return f"nextval('{shown}'::regclass)"
 
-    return _NEXTVAL.sub(called, text)
+def _spell_nextval(node: exp.Anonymous, home: str) -> None:
+    """A default of a sequence, whose name is the number of an object in PostgreSQL."""
+    name = node.expressions[0] if len(node.expressions) == 1 else None
+    if isinstance(name, exp.Literal) and name.is_string:
+        schema, _, plain = name.name.rpartition(".")
+        shown = plain if fold(schema) in {"", fold(home)} else name.name
+        node.replace(exp.Var(this=f"nextval('{shown}'::regclass)"))
+
+
+def _type_name(kind: exp.DataType) -> str:
+    text = kind.sql(dialect="postgres")
+    return _TYPE_NAME.sub(lambda m: _TYPES.get(m[0], m[0].lower()), text).replace(", ", ",")
