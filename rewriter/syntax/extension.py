@@ -13,11 +13,13 @@ from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import StoreUpkeep
 from rewriter.syntax.token_reader import Parse, TokenReader
 
-_WITHOUT_EFFECT = frozenset({"plpgsql"})
-"""Which every PostgreSQL has, and which says nothing about tables and their rows."""
+_WITHOUT_EFFECT = frozenset({"plpgsql", "uuid-ossp", "pgcrypto"})
+"""Which say nothing about tables and their rows.
+
+Every PostgreSQL has the first. The others are made for the sake of uuid_generate_v4() and
+gen_random_uuid(), which are there; calls of their other functions are refused.
+"""
 _ADVICE = {
-    "uuid-ossp": "leave it out: gen_random_uuid() is there",
-    "pgcrypto": "leave it out: gen_random_uuid() is there, and other functions of it are not",
     "citext": "leave it out: declare the column VARCHAR COLLATE NOCASE",
 }
 

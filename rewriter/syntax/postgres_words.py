@@ -6,6 +6,7 @@ All of it in words that every store takes:
 '{{1},{2}}'::integer[]     becomes  the same of INT[][]
 a = ANY ('{1,2}')          becomes  a IN ('1', '2')
 a < ALL ('{1,2}')          becomes  a < '1' AND a < '2'
+uuid_generate_v4()         becomes  gen_random_uuid()
 DATE '1/8/1999'            becomes  CAST('1999-01-08' AS DATE)
 E'a\nb'                    becomes  a constant with that sign in it
 f(a, VARIADIC ARRAY[b, c]) becomes  f(a, b, c)
@@ -44,6 +45,8 @@ _ARRAY_TYPES = {
 """The server's own names of types of arrays."""
 _FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second"})
 _DIGITS = 6
+_RANDOM_UUID = "uuid_generate_v4"
+"""What the extension uuid-ossp calls ``gen_random_uuid``."""
 _UNNAMED = "unnest"
 """What PostgreSQL calls the columns of UNNEST."""
 
@@ -86,6 +89,9 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         _spell_out_arguments(last)
     for call in list(ast.find_all(exp.Decode, exp.Encode)):
         _spell_out_code(call)
+    for call in list(ast.find_all(exp.Anonymous)):
+        if call.name.lower() == _RANDOM_UUID and not call.expressions:
+            call.replace(exp.Uuid())
     for member in list(ast.find_all(exp.Any, exp.All, exp.Anonymous)):
         _spell_out_membership(member)
     for kind in list(ast.find_all(exp.DataType)):

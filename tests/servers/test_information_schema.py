@@ -166,6 +166,20 @@ def test_it_lists_what_postgresql_lists(both: tuple[Connection, Connection], que
     assert ours.fetchall() == [tuple(map(_ours, row)) for row in theirs.fetchall()]
 
 
+def test_names_are_of_their_own_type(both: tuple[Connection, Connection]) -> None:
+    question = (
+        "SELECT c.relname, array_agg(a.attname ORDER BY attnum), relname::text, max(attnum),"
+        " ARRAY(SELECT attname FROM pg_attribute WHERE attrelid = c.oid AND attnum = 2), ("
+        "SELECT nspname FROM pg_namespace n WHERE n.oid = c.relnamespace) FROM pg_class c"
+        " JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relname = 'info_b' AND a.attnum > 0"
+        " GROUP BY c.oid, c.relname, c.relnamespace"
+    )
+    ours, theirs = (con.execute(question) for con in both)
+    for cursor in (ours, theirs):
+        assert [c.type_code for c in cursor.description or ()] == [19, 1003, 25, 21, 1003, 19]
+    assert ours.fetchall() == theirs.fetchall()
+
+
 def test_it_lists_the_relations_of_the_gateway(server: Server) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as con:
         found = con.execute(

@@ -23,6 +23,7 @@ from gateway.servers.pg_catalog.access import EXTRA, AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
+from gateway.servers.pg_catalog.names import name_types
 from gateway.servers.pg_catalog.policies import add_policies
 from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
@@ -107,6 +108,8 @@ class CatalogReader:
             except PalimpsestError as error:
                 raise _failure(error) from error
         columns = [ResultColumn(column.name, _kind(column.type)) for column in found]
+        for place, kind in name_types(query).items():
+            columns[place] = ResultColumn(columns[place].name, kind)
         for place, function in signals.items():
             columns[place] = ResultColumn(columns[place].name, "BOOLEAN")
             if acts:

@@ -34,7 +34,7 @@ _OPERANDS = (
 @lru_cache(_KEPT)
 def shown_query(text: str, home: str) -> str:
     """The query of a view, with names of the home schema alone."""
-    return _spelled(dialects.stored(text), home)
+    return _spelling_of(dialects.stored(text), home)
 
 
 @lru_cache(_KEPT)
@@ -44,7 +44,7 @@ def shown_expression(text: str, home: str) -> str:
     for node in reversed(list(held.find_all(exp.Binary, exp.Not, exp.Between, exp.In))):
         if not _is_operand(node) and not isinstance(node.parent, exp.Paren):
             node.replace(exp.Paren(this=node.copy()))
-    return _spelled(held.expressions[0], home)
+    return _spelling_of(held.expressions[0], home)
 
 
 @lru_cache(_KEPT)
@@ -57,16 +57,16 @@ def shown_default(text: str, home: str, kind: str) -> str | None:
     if isinstance(tree, exp.Array) and not tree.expressions:
         return f"'{{}}'::{base}"
     if isinstance(tree, exp.Literal) and tree.is_string:
-        return f"{_spelled(tree, home)}::{base}"
+        return f"{_spelling_of(tree, home)}::{base}"
     if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
-        return f"'{_spelled(tree, home)}'::{base}"
+        return f"'{_spelling_of(tree, home)}'::{base}"
     return shown_expression(text, home)
 
 
-def _spelled(tree: exp.Expr, home: str) -> str:
+def _spelling_of(tree: exp.Expr, home: str) -> str:
     whole = exp.Tuple(expressions=[tree])
     for node in reversed(list(tree.walk(bfs=False))):
-        _spell(node, home)
+        _spell_node(node, home)
     return _text_of(whole.expressions[0])
 
 
@@ -76,7 +76,7 @@ def _text_of(node: exp.Expr) -> str:
     )
 
 
-def _spell(node: exp.Expr, home: str) -> None:
+def _spell_node(node: exp.Expr, home: str) -> None:
     """Put in a node's place what PostgreSQL writes; the parts of it have been spelled before."""
     if isinstance(node, exp.Identifier):
         node.set("quoted", quote_name(node.name) != node.name)
