@@ -109,7 +109,7 @@ class SelectedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """DISCARD ALL, PLANS, SEQUENCES or TEMP."""
+    """DISCARD ALL, PLANS, SEQUENCES or TEMP; CHANNELS for an UNLISTEN."""
 
     what: str
 

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, Table, TableName
+from rewriter.syntax.home_schema import means_home
 
 
-def target_table(ast: exp.Copy, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
+def target_table(ast: exp.Expr, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
     """The table of a COPY, with the schemas of ``path`` for a bare name; None where none is."""
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     if not isinstance(node, exp.Table):
         return None
     own = () if catalog.own is None else (catalog.own,)
-    for schema in (node.db,) if node.db else (*own, *path):
+    given = catalog.home if means_home(node.db, "postgres", catalog) else node.db
+    for schema in (given,) if given else (*own, *path):
         found = catalog.get(TableName(schema, node.name))
         if found is not None:
             return found if isinstance(found, Table) else None

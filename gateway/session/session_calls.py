@@ -197,7 +197,7 @@ def run_discard(session: CallingSession, statement: Discard) -> StatementOutcome
         now, began = session.settings, session.settings_at_start
         session.settings = replace(began, role=now.login_role, login_role=now.login_role)
         session.executor.advisory_locks.end(session, of_transaction=False)
-    return StatementOutcome(f"DISCARD {what}")
+    return StatementOutcome("UNLISTEN" if what == "CHANNELS" else f"DISCARD {what}")
 
 
 def run_lock(session: CallingSession, statement: LockTables) -> StatementOutcome:

@@ -226,9 +226,21 @@ def show_setting(session: SettingSession, name: str) -> StatementOutcome:
         shown = "on" if session.transaction.read_only else "off"
         return session.executor.table_outcome("SHOW", pa.table({name: [shown]}))
     if name.lower() != _ALL:
-        text = setting_text(settings, name, session.catalog)
+        who = _of_user(session, name.lower())
+        text = setting_text(settings, name, session.catalog) if who is None else who
         return session.executor.table_outcome("SHOW", pa.table({name: [text]}))
     columns = zip(*settings.rows(), strict=True)
     names = ("name", "setting", "description")
     found = {n: pa.array(values, pa.string()) for n, values in zip(names, columns, strict=True)}
     return session.executor.table_outcome("SHOW", pa.table(found))
+
+
+def _of_user(session: SettingSession, name: str) -> str | None:
+    """What PostgreSQL tells of who has logged in as settings; None for others."""
+    if semantics_of(session.settings.dialect).settings_are_undone:
+        if name == "session_authorization":
+            return session.user or ""
+        if name == "is_superuser":
+            rights = session.catalog.rights_of(session.settings.role)
+            return "on" if rights.is_admin else "off"
+    return None

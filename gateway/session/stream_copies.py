@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
+from gateway.session.copy_targets import target_table
 from gateway.session.copy_text import (
     CopyFormat,
     check_header,
@@ -30,6 +31,8 @@ from gateway.session.copy_text import (
 from gateway.session.outcome import Row, StatementOutcome
 from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.relations import ident
+from rewriter.definitions.generated_values import copied_columns, writable_columns
 from rewriter.statement import SqlStatement
 
 if TYPE_CHECKING:
@@ -116,12 +119,16 @@ class StreamCopy:
         file.flush()
         ast = self._ast.copy()
         if form.matches:
-            check_header(file, [c.name for c in self._shape_of(query_of(ast)).columns or ()], form)
+            check_header(
+                file,
+                [c.name for c in self._shape_of(query_of(ast, self._session)).columns or ()],
+                form,
+            )
         if not form.is_csv:
             _as_csv(file, form)
         ast.set("params", form.options(_NULL))
         if file.seek(0, os.SEEK_END) == 0:
-            return self._session.run_text(no_rows(ast))
+            return self._session.run_text(no_rows(ast, self._session))
         path = str(self._path)
         ast.set("files", [exp.Literal.string(path)])
         return self._session.run_text(ast.sql(dialect="duckdb"), path)
@@ -135,7 +142,7 @@ class StreamCopy:
 
     def start(self) -> StatementOutcome:
         """Run the query of a COPY TO; its rows are fetched with the pieces."""
-        query = query_of(self._ast)
+        query = query_of(self._ast, self._session)
         shape = self._shape_of(query)
         self._names = [c.name for c in shape.columns or ()]
         query.set("alias", _alias(self.width))
@@ -210,26 +217,34 @@ def _as_csv(file: IO[bytes], form: CopyFormat) -> None:
     file.flush()
 
 
-def no_rows(ast: exp.Expr) -> str:
+def no_rows(ast: exp.Expr, session: ClientSession) -> str:
     """What loads no rows, and fails as a COPY of some would."""
     target = ast.this
     table = target.this if isinstance(target, exp.Schema) else target
     columns: list[exp.Expr] = [exp.column(c.copy()) for c in target.expressions]
+    known = target_table(ast, session.catalog, session.settings.search_path)
+    if not columns and known is not None:
+        columns = [exp.column(ident(c.name)) for c in writable_columns(known.columns)]
     rows = exp.select(*columns or [exp.Star()]).from_(table.copy()).where(exp.false())
     parts = (target.sql("duckdb"), "OVERRIDING SYSTEM VALUE", rows.sql("duckdb"))
     return " ".join(("INSERT INTO", *parts))
 
 
-def query_of(ast: exp.Expr) -> exp.Subquery:
+def query_of(ast: exp.Expr, session: ClientSession) -> exp.Subquery:
     """What a COPY TO reads; raises NOT_SUPPORTED for what is no table and no query."""
     source = ast.this
     if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query):
         return source.copy()
+    columns = None
+    if session.dialect == "postgres":
+        table = target_table(ast, session.catalog, session.settings.search_path)
+        columns = copied_columns(source, table)
     if isinstance(source, exp.Schema):
         names = [exp.column(c.copy()) for c in source.expressions]
         return exp.select(*names).from_(source.this.copy()).subquery()
     if isinstance(source, exp.Table):
-        return exp.select("*").from_(source.copy()).subquery()
+        shown = [ident(name) for name in columns or ()]
+        return exp.select(*shown or "*").from_(source.copy()).subquery()
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         "COPY .. TO STDOUT writes a table or a query",

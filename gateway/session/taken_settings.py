@@ -6,6 +6,7 @@ refused, so what a program believes of its session is true. Pure.
 
 from __future__ import annotations
 
+from gateway.version import VERSION
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
@@ -29,6 +30,8 @@ class TakenSetting:
         return value
 
 
+SERVER_VERSION = f"15.0 (Palimpsest {VERSION})"
+"""The version of PostgreSQL whose dialect is spoken, at which drivers look; and the gateway's."""
 _ON = ("on", "true", "1", "yes")
 _OFF = ("off", "false", "0", "no")
 
@@ -106,7 +109,32 @@ _POSTGRES = {
     **_any("", "default_statistics_target", "random_page_cost", "seq_page_cost", "cpu_tuple_cost"),
     **_any("", "lc_messages", "lc_monetary", "lc_numeric", "lc_time", "cursor_tuple_fraction"),
     **_any("", "max_parallel_workers_per_gather", "max_parallel_workers", "plan_cache_mode"),
-    **_any("", "parallel_setup_cost", "parallel_tuple_cost"),
+    **_any("", "parallel_setup_cost", "parallel_tuple_cost", "log_min_duration_statement"),
+    **_any("on", "synchronize_seqscans", "enable_partition_pruning", "enable_memoize"),
+    **_any("on", "enable_tidscan", "enable_parallel_append", "enable_parallel_hash"),
+    **_any("on", "enable_gathermerge", "enable_incremental_sort", "enable_async_append"),
+    **_any("off", "enable_partitionwise_join", "enable_partitionwise_aggregate"),
+    **_any("", "geqo_threshold", "geqo_effort", "from_collapse_limit", "join_collapse_limit"),
+    **_any("", "cpu_index_tuple_cost", "cpu_operator_cost", "hash_mem_multiplier", "commit_delay"),
+    **_any(
+        "", "vacuum_cost_delay", "vacuum_cost_limit", "vacuum_freeze_min_age", "wal_skip_threshold"
+    ),
+    **_any(
+        "", "log_min_error_statement", "log_error_verbosity", "log_temp_files", "commit_siblings"
+    ),
+    **_any("", "gin_fuzzy_search_limit", "gin_pending_list_limit", "track_activities"),
+    **_any("", "track_io_timing", "track_counts", "tcp_user_timeout", "backend_flush_after"),
+    **_any(
+        "", "effective_io_concurrency", "maintenance_io_concurrency", "logical_decoding_work_mem"
+    ),
+    **_any("", "min_parallel_table_scan_size", "min_parallel_index_scan_size", "temp_file_limit"),
+    **_any("", "max_parallel_maintenance_workers", "parallel_leader_participation"),
+    **_any("", "jit_inline_above_cost", "jit_optimize_above_cost", "jit_expressions"),
+    **_any("partition", "constraint_exclusion"),
+    **_any("pglz", "default_toast_compression"),
+    **_any("Default", "timezone_abbreviations"),
+    "default_with_oids": TakenSetting("off", _OFF),
+    "xmlbinary": TakenSetting("base64", ("base64",)),
     **_any("", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"),
     "transaction_timeout": TakenSetting("0", ("0",)),
     "client_encoding": TakenSetting("UTF8", ("utf8", "utf-8", "unicode")),
@@ -120,6 +148,15 @@ _POSTGRES = {
     "datestyle": TakenSetting("ISO, MDY", ("iso", "iso mdy", "mdy")),
     "intervalstyle": TakenSetting("postgres", ("postgres",)),
     "integer_datetimes": TakenSetting("on", _ON),
+    "in_hot_standby": TakenSetting("off", _OFF),
+    "lc_collate": TakenSetting("C", ("c",)),
+    "lc_ctype": TakenSetting("C.UTF-8", ("c.utf-8",)),
+    "server_version": TakenSetting(SERVER_VERSION, (SERVER_VERSION.lower(),)),
+    "server_version_num": TakenSetting("150000", ("150000",)),
+    "max_identifier_length": TakenSetting("63", ("63",)),
+    "max_index_keys": TakenSetting("32", ("32",)),
+    "max_function_args": TakenSetting("100", ("100",)),
+    "block_size": TakenSetting("8192", ("8192",)),
     "session_replication_role": TakenSetting("origin", ("origin", "local")),
     "default_transaction_deferrable": TakenSetting("off", _OFF),
     "default_transaction_isolation": TakenSetting(

@@ -55,7 +55,6 @@ _ADVICE = {
     "RENAME": "write ALTER TABLE .. RENAME TO",
     "REPAIR": _NO_CARE,
     "UNCACHE": _NO_CARE,
-    "UNLISTEN": "leave it out: there are no notifications",
     "UNLOCK": _NO_LOCKS,
 }
 

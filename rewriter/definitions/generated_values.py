@@ -55,3 +55,23 @@ def check_writable(table: Table, columns: Iterable[Column]) -> None:
                 f'column "{stored.name}" of {table.name} is generated and cannot be given a value',
                 advice="leave it out: it is computed from the other columns",
             )
+
+
+def copied_columns(source: exp.Expr, table: Table | None) -> list[str] | None:
+    """What a COPY of a table or of some of its columns sends: as PostgreSQL, no generated ones.
+
+    None for all there are; raises GENERATED_COLUMN for one that is named.
+    """
+    if table is None or all(c.generated is None for c in table.columns):
+        return None
+    if not isinstance(source, exp.Schema):
+        return [c.name for c in writable_columns(table.columns)]
+    for node in source.expressions:
+        found = table.find(node.name)
+        if found is not None and found.generated is not None:
+            raise PalimpsestError(
+                Code.GENERATED_COLUMN,
+                f'column "{found.name}" is a generated column, which COPY leaves out',
+                advice="write COPY (SELECT ..) TO for its values",
+            )
+    return None

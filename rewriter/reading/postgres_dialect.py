@@ -48,6 +48,7 @@ from rewriter.reading.postgres_aggregates import (
 )
 from rewriter.reading.postgres_calls import arguments_of
 from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
+from rewriter.reading.postgres_doubled import check_doubled
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
 from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_recursion import check_recursion
@@ -128,6 +129,7 @@ def _changed(value: T, context: RewriteContext) -> T:
         if not is_postgres:
             postgres_comparisons.check_comparisons(value, types)
             check_recursion(value)
+            check_doubled(value, context)
         equates = any(
             postgres_jsonb_equality.equates_jsonb(node, types)
             for node in value.find_all(*postgres_jsonb_equality.KINDS)

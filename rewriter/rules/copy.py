@@ -14,7 +14,10 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query, Stage, StatementKind, StatementPlan
 from journal.model.schema import Table
+from journal.sql.relations import ident
 from rewriter.context import RewriteContext
+from rewriter.definitions.generated_values import copied_columns
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.copy_files import file_of, file_rows, skips_suppressed, target_columns
@@ -65,7 +68,7 @@ def _copy_to(ast: exp.Copy, options: Options, context: RewriteContext) -> Statem
     compression = compression_of(path)
     if compression is not None and form != "parquet":
         given.setdefault("compression", exp.Literal.string(compression))
-    root = exp.Subquery(this=_query(ast))
+    root = exp.Subquery(this=_query(ast, context))
     reads = Reads(context)
     reads.rewrite(root)
     named = tuple((name.upper(), value) for name, value in given.items())
@@ -73,7 +76,7 @@ def _copy_to(ast: exp.Copy, options: Options, context: RewriteContext) -> Statem
     return reads.plan(StatementKind.READ, [export], None, "COPY")
 
 
-def _query(ast: exp.Copy) -> exp.Query:
+def _query(ast: exp.Copy, context: RewriteContext) -> exp.Query:
     """The query that a COPY .. TO writes: its own, or one over a table or some of its columns."""
     source = ast.this
     if isinstance(source, exp.Subquery):
@@ -88,11 +91,17 @@ def _query(ast: exp.Copy) -> exp.Query:
             return exp.select("*").from_(exp.Subquery(this=inner, alias=exp.TableAlias(this="v")))
         if isinstance(inner, exp.Query):
             return inner
+    names = None
+    if isinstance(source, exp.Table | exp.Schema) and DIALECTS.get(context.dialect) == "postgres":
+        node = source.this if isinstance(source, exp.Schema) else source
+        found = context.catalog.get(table_name(node, context))
+        names = copied_columns(source, found if isinstance(found, Table) else None)
     if isinstance(source, exp.Table):
-        return exp.select("*").from_(source)
+        shown = [ident(name) for name in names or ()]
+        return exp.select(*shown or "*").from_(source)
     if isinstance(source, exp.Schema):
-        names = [exp.column(c.copy()) for c in source.expressions]
-        return exp.select(*names).from_(source.this)
+        chosen = [exp.column(c.copy()) for c in source.expressions]
+        return exp.select(*chosen).from_(source.this)
     raise _refusal("COPY .. TO writes a table or a query", "write COPY (SELECT ..) TO 'file'", ast)
 
 

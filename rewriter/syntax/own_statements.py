@@ -44,7 +44,7 @@ from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_reassign, recognise_role
 from rewriter.syntax.scoped_policies import recognise_scoped_policy
-from rewriter.syntax.session_calls import discard, lock_tables
+from rewriter.syntax.session_calls import discard, lock_tables, unlisten
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.tags import recognise_tags
 
@@ -310,6 +310,8 @@ def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if _words(tokens[1:2]) == ["VARIABLE"] and len(tokens) == 3:
         return SetSetting(VARIABLE + tokens[2].text, None)
+    if _words(tokens[1:]) == ["SESSION", "AUTHORIZATION"]:
+        return SetSetting("role", None)
     return SetSetting("".join(t.text for t in tokens[1:]), None)
 
 
@@ -421,5 +423,6 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "REINDEX": upkeep.reindex,
     "PLACE": upkeep.place_hold,
     "DISCARD": discard,
+    "UNLISTEN": unlisten,
     "LOCK": lock_tables,
 }

@@ -2,6 +2,7 @@
 
 SELECT set_config('name', 'value', false), ..     SELECT pg_advisory_lock(1), ..
 DISCARD ALL | PLANS | SEQUENCES | TEMP
+UNLISTEN channel | *
 LOCK [TABLE] t, .. [IN mode MODE] [NOWAIT]
 """
 
@@ -72,6 +73,15 @@ def discard(tokens: list[Token], parse: Parse) -> Discard:
         raise reader.error(f"{', '.join(_DISCARDED)} was expected")
     reader.ends("DISCARD takes one word")
     return Discard(what)
+
+
+def unlisten(tokens: list[Token], parse: Parse) -> Discard:
+    """UNLISTEN of a channel, or of all: there are none."""
+    reader = TokenReader(tokens, parse, 1, "write UNLISTEN *")
+    if not reader.takes("*"):
+        reader.word()
+    reader.ends("UNLISTEN takes one channel, or *")
+    return Discard("CHANNELS")
 
 
 def lock_tables(tokens: list[Token], parse: Parse) -> LockTables | None:

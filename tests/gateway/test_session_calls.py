@@ -205,3 +205,17 @@ def test_who_waits_for_an_advisory_lock_gets_it_or_is_cancelled(url: str, con: C
                 with repeatedly(ends, 0):
                     thread.join(10)
             assert found.pop() == expected
+
+
+def test_what_pools_and_tools_send_is_taken(con: Connection) -> None:
+    for statement in (
+        "UNLISTEN *",
+        "UNLISTEN channel",
+        "SET synchronize_seqscans = off",
+        "RESET SESSION AUTHORIZATION",
+    ):
+        con.execute(statement)
+    assert str(value(con, "SHOW server_version")).startswith("15.0")
+    assert value(con, "SHOW is_superuser") == "on"
+    assert sqlstate(con, "SET server_version_num = 160000") == "22023"
+    assert sqlstate(con, "LISTEN channel") == "0A000"

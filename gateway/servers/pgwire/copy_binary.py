@@ -73,7 +73,7 @@ class BinaryLoad:
         self._columns: list[Column] = [] if table is None else target_columns(ast, table)
         if not self._columns:
             # It fails as the COPY would, before any row comes.
-            session.run_text(no_rows(ast)).close()
+            session.run_text(no_rows(ast, session)).close()
         fields = [field_of(ResultColumn(c.name, c.type)) for c in self._columns]
         self._places = [(f.oid, f.size, c.name) for f, c in zip(fields, self._columns, strict=True)]
         self._types = [_kept_type(c.type) for c in self._columns]

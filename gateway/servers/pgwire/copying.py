@@ -80,7 +80,7 @@ def _load_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> Stat
 
 
 def _send_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> StatementOutcome:
-    outcome = start_binary(session, query_of(ast))
+    outcome = start_binary(session, query_of(ast, session))
     sent = 0
     try:
         names = [column.type for column in outcome.columns or ()]

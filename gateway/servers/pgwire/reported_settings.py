@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from gateway.config import Settings
 from gateway.session.session import Session
-from gateway.version import VERSION
+from gateway.session.taken_settings import SERVER_VERSION
 
-SERVER_VERSION = f"15.0 (Palimpsest {VERSION})"
-"""The version of PostgreSQL whose dialect is spoken, at which drivers look; and the gateway's."""
 _FIXED = {
     "server_version": SERVER_VERSION,
     "server_encoding": "UTF8",

@@ -23,12 +23,13 @@ from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.connection import ClientConnection
 from gateway.servers.pgwire.nodes import ServerNodes
-from gateway.servers.pgwire.reported_settings import SERVER_VERSION, ReportedSettings
+from gateway.servers.pgwire.reported_settings import ReportedSettings
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
 from gateway.servers.sockets import SocketServer, has_left, stop_reading
 from gateway.session.session import Session
+from gateway.session.taken_settings import SERVER_VERSION
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
