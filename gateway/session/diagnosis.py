@@ -57,6 +57,7 @@ _NAMES = (
 )
 _CANDIDATES = re.compile(r"(?:Candidate (?:bindings|tables)|Did you mean):?\s*(.+)", re.I)
 _SHOWN_MAX = 20
+_SYSTEM_COLUMNS = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"})
 _INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re.I)
 _OF_SOURCE = re.compile(r" when casting from source column \S+$")
 """The column of a rewritten statement, whose name the client may never have written."""
@@ -84,12 +85,24 @@ def with_position(
         position = position_of(node) or find_text(request.parsed.text, match[1], request.dialect)
         if position is not None:
             break
+    is_postgres = DIALECTS.get(request.dialect) == "postgres"
     if error.code is Code.UNKNOWN_COLUMN and node is not None:
+        if is_postgres and fold(node.name) in _SYSTEM_COLUMNS:
+            return _no_system_column(node)
         path, as_of = request.settings.search_path, request.settings.as_of
         context = RewriteContext(catalog, plain_scan_info, path=path, as_of=as_of)
         known = columns_in_reach(node, context)
         advice = _suggestion(node.name, known) if known else advice
     return PalimpsestError(error.code, message, advice=advice, position=position)
+
+
+def _no_system_column(node: exp.Identifier) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f'the system column "{node.name}" is not supported',
+        advice="version_number tells the versions of a row apart, and a key tells the rows apart",
+        position=position_of(node),
+    )
 
 
 def _with_counted_place(error: WrongValueCount, request: StatementRequest) -> PalimpsestError:

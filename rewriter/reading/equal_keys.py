@@ -52,7 +52,7 @@ def parameter_kinds(parameters: Mapping[str, object]) -> ParameterKinds:
 def equals_one(column: Column, value: exp.Expr, kinds: ParameterKinds) -> bool:
     """True if no two values of a column are equal to this constant."""
     is_text = column.type in _TEXTS
-    if isinstance(value, exp.Paren | exp.Neg):
+    if isinstance(value, exp.Paren | exp.Neg | exp.Trim):
         return equals_one(column, value.this, kinds)
     if isinstance(value, exp.Cast):
         target = value.to.this

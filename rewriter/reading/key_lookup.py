@@ -154,7 +154,7 @@ def is_constant(node: exp.Expr) -> bool:
     """True for a value that the statement itself gives."""
     if ROUNDS in node.meta:
         return False
-    if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+    if isinstance(node, exp.Paren | exp.Neg | exp.Cast | exp.Trim):
         return is_constant(node.this)
     return isinstance(node, exp.Literal | exp.Placeholder)
 
@@ -168,6 +168,6 @@ def is_computed(node: exp.Expr) -> bool:
         return False
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.DPipe):
         return is_computed(node.this) and is_computed(node.expression)
-    if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+    if isinstance(node, exp.Paren | exp.Neg | exp.Cast | exp.Trim):
         return is_computed(node.this)
     return is_constant(node)

@@ -46,6 +46,7 @@ from rewriter.reading.postgres_aggregates import (
     spell_supposed_rank,
     spell_undefined,
 )
+from rewriter.reading.postgres_blanks import compare_without_blanks, compares_blanks
 from rewriter.reading.postgres_calls import arguments_of
 from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
 from rewriter.reading.postgres_doubled import check_doubled
@@ -60,6 +61,7 @@ from rewriter.reading.postgres_sources import (
     spell_source,
 )
 from rewriter.reading.postgres_typed import NATIVE, TYPED, TYPED_CALLS
+from rewriter.reading.postgres_whole_rows import check_whole_rows
 from rewriter.reading.value_types import KIND, ValueTypes
 from rewriter.statement import Explain, SqlStatement, Statement
 from rewriter.statements.own_statement import OwnStatement
@@ -126,6 +128,7 @@ def _changed(value: T, context: RewriteContext) -> T:
         is_postgres = context.capabilities.postgres_functions
         kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
         types = ValueTypes(context)
+        check_whole_rows(value, context)
         if not is_postgres:
             postgres_comparisons.check_comparisons(value, types)
             check_recursion(value)
@@ -136,14 +139,17 @@ def _changed(value: T, context: RewriteContext) -> T:
         )
         writes = postgres_jsonb_written.writes_jsonb(value, types)
         selects = postgres_selected.reads_selected(value, types)
+        blanks = compares_blanks(value, types)
         casts = not is_postgres and postgres_result_types.concerns_results(value, types)
-        if not (equates or writes or selects or casts) and not any(
+        if not (equates or writes or selects or casts or blanks) and not any(
             _concerns(node, context) for node in value.find_all(*kinds)
         ):
             return value
         holder = exp.Paren(this=copy_tree(value))
         if casts:
             postgres_result_types.cast_results(holder.this, types)
+        if blanks:
+            compare_without_blanks(holder, types)
         if selects:
             postgres_selected.read_selected(holder, types)
         if writes:

@@ -119,6 +119,23 @@ def _given(node: exp.Expr) -> tuple[exp.Expr, str | None]:
     return value, template.name if template.is_string else None
 
 
+_BEGINNING = "CASE WHEN regexp_matches(t, r) THEN regexp_extract(t, r, 1) ELSE t END"
+_READ_BY = {
+    "%Y": "[0-9]+",
+    "%G": "[0-9]{4}",
+    "%g": "[0-9]{1,3}",
+    "%f": "[0-9]{1,6}",
+    "%j": "[0-9]{1,3}",
+    "%u": "[1-7]",
+    "%b": "[A-Za-z]{3}",
+    "%a": "[A-Za-z]{3}",
+    "%B": "[A-Za-z]+",
+    "%A": "[A-Za-z]+",
+    "%p": "[AaPp][Mm]",
+}
+"""How the texts look that patterns read, where they are not one or two digits."""
+
+
 def spell_reading(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp``, whose template has names of months.
 
@@ -127,23 +144,33 @@ def spell_reading(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     value, template = _given(node)
     if template is None:
         return None
-    format_, end = "", 0
+    format_, read, end = "", r"\s*", 0
     for found in _PART.finditer(template):
         format_ += template[end : found.start()].replace("%", "%%")
+        read += _as_written(template[end : found.start()])
         end = found.end()
         if found["text"] is not None:
             format_ += _text_in_quotes(found).replace("%", "%%")
+            read += _as_written(_text_in_quotes(found))
             continue
         name = found["name"].lower()
         code = _NAMES.get(name) or _CODES.get(name)
         if code is None:
             raise _refused(node, f"the pattern {found['name']}", function_name(node))
         format_ += code
+        read += _READ_BY.get(code, "[0-9]{1,2}")
     format_ += template[end:].replace("%", "%%")
+    read += _as_written(template[end:])
     how = exp.Literal.string(format_)
+    # What stands behind all that the template reads does not count.
+    text = fill(_BEGINNING, t=exp.paren(value.copy()), r=f"^({read})")
     if function_name(node) == "to_date":
-        return exp.StrToDate(this=value.copy(), format=how)
-    return exp.cast(exp.StrToTime(this=value.copy(), format=how), "TIMESTAMPTZ", dialect="duckdb")
+        return exp.StrToDate(this=text, format=how)
+    return exp.cast(exp.StrToTime(this=text, format=how), "TIMESTAMPTZ", dialect="duckdb")
+
+
+def _as_written(text: str) -> str:
+    return "".join(r"\s" if sign.isspace() else re.escape(sign) for sign in text)
 
 
 def _moment(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:

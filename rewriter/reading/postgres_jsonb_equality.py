@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from journal.sql.relations import ident
-from rewriter.name_resolution import is_nested
+from rewriter.name_resolution import is_nested, position_of
+from rewriter.reading.parameter_types import AS_WRITTEN
 from rewriter.reading.postgres_jsonb_forms import (
     CANONICAL,
     canonical,
@@ -62,7 +64,7 @@ def equates_jsonb(node: exp.Expr, types: ValueTypes) -> bool:
         case exp.Window():
             return _any_jsonb(node.args.get("partition_by") or [], types)
         case exp.Ordered():
-            return is_jsonb(_sort_value(node), types)
+            return _is_jsonb(_sort_value(node), types)
     return not is_assignment(node) and any(_any_jsonb(c, types) for c in _compared_values(node))
 
 
@@ -92,8 +94,22 @@ def equate_jsonb(holder: exp.Expr, types: ValueTypes) -> None:
                 _compare(node, types)
 
 
+def _is_jsonb(value: exp.Expr, types: ValueTypes) -> bool:
+    """True for jsonb; raises UNKNOWN_FUNCTION for json, of which PostgreSQL compares nothing."""
+    if not is_jsonb(value, types):
+        return False
+    if types.of(value).spelled == AS_WRITTEN:
+        raise PalimpsestError(
+            Code.UNKNOWN_FUNCTION,
+            "operator does not exist: json = json",
+            advice="cast the value to jsonb, whose values are compared and ordered",
+            position=position_of(value),
+        )
+    return True
+
+
 def _any_jsonb(values: list[exp.Expr], types: ValueTypes) -> bool:
-    return any(is_jsonb(value, types) for value in values)
+    return any(_is_jsonb(value, types) for value in values)
 
 
 def _compared_values(node: exp.Expr) -> list[list[exp.Expr]]:
@@ -144,7 +160,7 @@ def _compare_first(node: exp.Nullif, types: ValueTypes) -> None:
 
 def _replace_each(values: list[exp.Expr], types: ValueTypes, make: Make) -> None:
     for value in values:
-        if is_jsonb(value, types):
+        if _is_jsonb(value, types):
             value.replace(make(value, types))
 
 
@@ -164,7 +180,7 @@ def _grouping_terms(select: exp.Select, types: ValueTypes) -> list[exp.Expr]:
     sets = [s for part in _SETS for s in group.args.get(part) or ()]
     terms = [*group.expressions, *(t for s in sets for t in s.expressions)]
     terms = [t for term in terms for t in _terms(term)]
-    return [term for term in terms if is_jsonb(_named_output(term, select), types)]
+    return [term for term in terms if _is_jsonb(_named_output(term, select), types)]
 
 
 def _terms(term: exp.Expr) -> Iterator[exp.Expr]:
@@ -257,7 +273,7 @@ def _make_distinct(select: exp.Select, types: ValueTypes) -> None:
     elif _any_jsonb(outputs, types):
         keys = [
             key_of(output.unalias(), types)
-            if is_jsonb(output, types)
+            if _is_jsonb(output, types)
             else exp.Literal.number(place)
             for place, output in enumerate(outputs, 1)
         ]
@@ -277,7 +293,7 @@ def _make_canonical(query: exp.Expr, types: ValueTypes) -> None:
         value = output.unalias()
         if output.is_star:
             _replace_in_star(output, query, types)
-        elif is_jsonb(value, types) and CANONICAL not in value.meta:
+        elif _is_jsonb(value, types) and CANONICAL not in value.meta:
             _put_output(value, canonical(value, types))
 
 
@@ -293,7 +309,7 @@ def _replace_in_star(output: exp.Expr, select: exp.Select, types: ValueTypes) ->
             continue
         for column in names_of_source(source, types.context):
             value = _seen_in(select, column, name)
-            if is_jsonb(value, types):
+            if _is_jsonb(value, types):
                 star.append("replace", exp.alias_(canonical(value, types), ident(column)))
 
 
@@ -301,7 +317,7 @@ def _check_joins(select: exp.Select, types: ValueTypes) -> None:
     for join in select.args.get("joins") or ():
         for column in join.args.get("using") or ():
             name = column.name
-            if is_jsonb(_seen_in(select, name, ""), types):
+            if _is_jsonb(_seen_in(select, name, ""), types):
                 raise not_here(
                     column,
                     f"JOIN .. USING a column of jsonb, {name}",

@@ -20,6 +20,7 @@ from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.value_kinds import constant_kind, sum_kind, widest
 from rewriter.reading.visible_columns import enclosing_statements, relations_of
+from rewriter.syntax.spelled_types import spelled_name
 
 _KEEPING = (
     *(exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last, exp.Lag, exp.Lead),
@@ -72,13 +73,15 @@ _CALL_KINDS = {
 class ValueType:
     """The enum that a value is of, how its column was declared, and how its texts compare.
 
-    ``kind`` is the type that PostgreSQL gives it, in DuckDB's words.
+    ``kind`` is the type that PostgreSQL gives it, in DuckDB's words; ``spelled`` is
+    ``json`` of what is kept like jsonb, and ``bpchar`` of CHAR(n).
     """
 
     enum: UserType | None = None
     declared: str | None = None
     collation: str | None = None
     kind: str | None = None
+    spelled: str | None = None
 
 
 UNKNOWN = ValueType()
@@ -218,7 +221,7 @@ class ValueTypes:
         """The type of a column, as its table has it."""
         declared = None if stored.declared is None else declared_type(stored.declared)
         enum = UNKNOWN.enum if declared is None else self._named(declared).enum
-        return ValueType(enum, stored.declared, stored.collation, stored.type)
+        return ValueType(enum, stored.declared, stored.collation, stored.type, stored.spelled)
 
     def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
         if not self.guesses:
@@ -242,7 +245,8 @@ class ValueTypes:
         if not isinstance(kind, exp.DataType):
             return UNKNOWN
         if kind.this is not exp.DType.USERDEFINED:
-            return ValueType(kind=kind.sql(dialect="duckdb").upper())
+            spelled = spelled_name(kind)
+            return ValueType(kind=kind.sql(dialect="duckdb").upper(), spelled=spelled)
         found = find_type(kind, self.context)
         if found is None or found.kind != ENUM:
             return UNKNOWN

@@ -1,6 +1,7 @@
 """Types of columns that PostgreSQL tells from others which stores keep as the same. Pure.
 
 CREATE TABLE t (a varchar, b json)      kept as text and jsonb, shown by pg_catalog as written
+CREATE TABLE t (a char(5))              kept as text without blanks at its end
 CREATE TABLE t (a timestamptz(2))       kept as timestamptz, and its values with two digits
 """
 
@@ -11,19 +12,26 @@ from sqlglot import exp
 SPELLED = "spelled"
 """What holds the name of such a type, among the meta data of its node."""
 _MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME, exp.DType.TIMETZ})
-_NAMES = {exp.DType.VARCHAR: "varchar", exp.DType.JSON: "json"}
+BLANK_PADDED = "bpchar"
+"""What PostgreSQL calls CHAR(n), as ``SPELLED`` has it."""
+_NAMES = {
+    exp.DType.VARCHAR: "varchar",
+    exp.DType.JSON: "json",
+    **dict.fromkeys((exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR), BLANK_PADDED),
+}
 
 
 def mark_spelled_types(ast: exp.Expr) -> None:
     """Note for the columns of a definition what PostgreSQL calls their types, in place."""
     for node in ast.find_all(exp.ColumnDef, exp.AlterColumn):
         kind = node.args.get("kind" if isinstance(node, exp.ColumnDef) else "dtype")
-        name = _name(kind) if isinstance(kind, exp.DataType) else None
+        name = spelled_name(kind) if isinstance(kind, exp.DataType) else None
         if isinstance(kind, exp.DataType) and name is not None:
             kind.meta[SPELLED] = name
 
 
-def _name(kind: exp.DataType) -> str | None:
+def spelled_name(kind: exp.DataType) -> str | None:
+    """What PostgreSQL calls a type that stores do not tell from another; None for others."""
     lists = ""
     while kind.is_type(exp.DType.ARRAY) and kind.expressions:
         kind, lists = kind.expressions[0], "[]"

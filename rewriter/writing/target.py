@@ -23,6 +23,7 @@ from rewriter.reading.equal_keys import ParameterKinds
 from rewriter.reading.history import current_versions
 from rewriter.reading.key_lookup import Keys, keys_in
 from rewriter.reading.policy_conditions import row_security
+from rewriter.reading.postgres_blanks import without_blanks
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity, raw_name
 from rewriter.reading.scopes import version_names
@@ -172,7 +173,8 @@ def default_value(stored: Column) -> exp.Expr:
 
 def convert_value(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value converted to the column's type, as an assignment does."""
-    return with_digits(cast(typed_constant(value, stored.type), stored.type), stored)
+    converted = cast(typed_constant(without_blanks(value, stored), stored.type), stored.type)
+    return with_digits(converted, stored)
 
 
 def key_columns(target: AliasedTable) -> list[exp.Expr]:

@@ -64,3 +64,9 @@ def test_pg_catalog_before_functions_types_and_operators(con: Connection) -> Non
     for sql in ("CREATE TABLE pg_catalog.t (a INTEGER)", "INSERT INTO pg_catalog.t (a) VALUES (1)"):
         with pytest.raises(gateway.Error):
             con.execute(sql)
+
+
+@pytest.mark.parametrize("name", ["xmax", "t.ctid", "tableoid"])
+def test_system_columns_are_refused_by_name(con: Connection, name: str) -> None:
+    with pytest.raises(gateway.NotSupportedError, match="system column"):
+        con.execute(f"SELECT {name} FROM t")

@@ -166,3 +166,19 @@ def test_drivers_prepare_a_statement_of_a_changed_table_again(
 
     found, wanted = (asyncio.run(use(con)) for con in both)
     assert found == wanted == [(1, "a"), (1, "a", 7)]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_texts_of_a_length_are_filled_up_and_json_is_no_jsonb(
+    gateway: Connection, postgres: Connection, *, binary: bool
+) -> None:
+    found = []
+    for con in (gateway, postgres):
+        con.execute("DROP TABLE IF EXISTS filled")
+        con.execute("CREATE TABLE filled (k CHAR(5) PRIMARY KEY, j JSON, b JSONB)")
+        con.execute("""INSERT INTO filled VALUES ('ab', '{"b": 1,"a":1}', '{"b": 1,"a":1}')""")
+        cursor = con.execute("SELECT * FROM filled", binary=binary)
+        types = [column.type_code for column in cursor.description or ()]
+        found.append((types, cursor.fetchall()))
+        con.execute("DROP TABLE filled")
+    assert found[0] == found[1]

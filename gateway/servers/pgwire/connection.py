@@ -24,7 +24,7 @@ from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursor_portals import CursorPortals
-from gateway.servers.pgwire.described_fields import DescribedFields
+from gateway.servers.pgwire.described_fields import DescribedFields, filled_up, sent_types
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.portals import Portal, Portals, RowStream
@@ -379,12 +379,13 @@ class ClientConnection:
             return
         assert outcome.columns is not None
         assert outcome.rows is not None
-        names = [column.type for column in outcome.columns]
+        described = self._fields.fields(portal.statement, outcome.columns)
+        names = sent_types(described, outcome.columns)
         formats = portal.result_formats(outcome.columns)
         zone = self._session.settings.timezone or "UTC"
         with self._session.fetching(outcome.rows):
             for batch in portal.stream.take(limit):
-                rows = data_rows(batch, names, formats, zone)
+                rows = data_rows(filled_up(batch, described), names, formats, zone)
                 portal.sent_bytes += len(rows)
                 self._limits.check_result(portal.stream.sent, portal.sent_bytes)
                 self._stream.write(rows)

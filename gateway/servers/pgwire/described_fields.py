@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from gateway.servers.pg_catalog.numbering import relation_oid
 from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.messages import Field
 from gateway.servers.pgwire.portals import PreparedStatement
-from gateway.servers.pgwire.types import VARCHAR, field_of, text_field
+from gateway.servers.pgwire.types import BPCHAR, HEADER, JSON, VARCHAR, field_of, text_field
 from gateway.session.description import origins_of
 from gateway.session.session import Session
 from journal.model.errors import PalimpsestError
@@ -21,10 +24,31 @@ from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.sql.text_lengths import text_lengths
 from rewriter.reading.column_origins import ColumnOrigin, Columns
+from rewriter.reading.parameter_types import AS_WRITTEN
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 _KEPT = 256
+
+
+def sent_types(fields: Sequence[Field], columns: Sequence[ResultColumn]) -> list[str]:
+    """The types by which values are written: those of the columns, but for what is json."""
+    return [
+        AS_WRITTEN if field.oid == JSON.oid and column.type == "JSON" else column.type
+        for field, column in zip(fields, columns, strict=True)
+    ]
+
+
+def filled_up(batch: pa.RecordBatch, fields: Sequence[Field]) -> pa.RecordBatch:
+    """The rows with texts of CHAR(n) as long as that, by blanks behind them."""
+    for place, field in enumerate(fields):
+        column = batch.column(place)
+        if field.oid == BPCHAR and field.modifier > HEADER and pa.types.is_string(column.type):
+            texts = pc.utf8_rpad(column, width=field.modifier - HEADER, padding=" ")
+            batch = batch.set_column(place, batch.schema.field(place), texts)
+    return batch
+
+
 _SPELLED = "varchar"
 
 
@@ -78,6 +102,8 @@ class DescribedFields:
             return replace(found, oid=text.oid, modifier=text.modifier)
         if column.spelled == _SPELLED:
             return replace(found, oid=VARCHAR)
+        if column.spelled == AS_WRITTEN:
+            return replace(found, oid=JSON.oid)
         if column.declared is None or self._seen is None:
             return found
         number = UserDefinitions(self._seen).enum_number(column.declared)

@@ -60,13 +60,13 @@ _NAMED = {
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
-_HEADER = 4
+HEADER = 4
 """PostgreSQL adds the length of a value's header to modifiers."""
 BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON)}
 ELEMENTS = {t.array: t for t in BY_OID.values()}
 """The types of elements by the numbers of array types."""
-_BPCHAR, VARCHAR = 1042, 1043
-OTHER_TEXT = frozenset({18, 19, 705, _BPCHAR, VARCHAR, 0})
+BPCHAR, VARCHAR = 1042, 1043
+OTHER_TEXT = frozenset({18, 19, 705, BPCHAR, VARCHAR, 0})
 """char, name, unknown, bpchar, varchar, and no type at all: their values are text."""
 
 
@@ -93,7 +93,7 @@ def innermost_type(name: str) -> str:
 
 def text_field(name: str, length: TextLength) -> Field:
     """A column of texts that have a length, as the catalog describes it."""
-    return Field(name, _BPCHAR if length.is_fixed else VARCHAR, -1, length.most + _HEADER)
+    return Field(name, BPCHAR if length.is_fixed else VARCHAR, -1, length.most + HEADER)
 
 
 def field_of(column: ResultColumn) -> Field:
@@ -102,7 +102,7 @@ def field_of(column: ResultColumn) -> Field:
     found = pg_type(inner)
     modifier = -1
     if decimal := _DECIMAL.fullmatch(inner):
-        modifier = (int(decimal[1]) << 16 | int(decimal[2])) + _HEADER
+        modifier = (int(decimal[1]) << 16 | int(decimal[2])) + HEADER
     if is_list:
         return Field(column.name, found.array, -1, modifier)
     return Field(column.name, found.oid, found.size, modifier)

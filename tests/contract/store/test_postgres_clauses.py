@@ -174,3 +174,70 @@ def test_recursive_queries_of_every_form(store: Store) -> None:
     ):
         query = f"WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL {term}) SELECT max(n) FROM x"
         assert con.execute(query).fetchall() == [(3,)], term
+
+
+def test_what_postgresql_calls_ambiguous_or_its_own_is_refused(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'a')")
+    doubled = "(SELECT 1 AS a, 2 AS a) AS q"
+    for query, state in (
+        (f"SELECT a FROM {doubled}", "42702"),
+        (f"SELECT 1 FROM t WHERE EXISTS (SELECT 1 FROM {doubled} WHERE a = k)", "42702"),
+        ("WITH q AS (SELECT 1 AS a, 2 AS a) SELECT q.a FROM q", "42702"),
+        ("SELECT b FROM (SELECT * FROM t AS x(a, b), t AS y(c, b)) AS q", "42702"),
+        ("SELECT t FROM t", "0A000"),
+        ("SELECT q::text FROM (SELECT 1 AS a) AS q", "0A000"),
+        ("SELECT FROM t", "0A000"),
+    ):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(query)
+        assert raised.value.sqlstate == state, query
+    for query, wanted in (
+        (f"SELECT 5 AS a FROM {doubled} ORDER BY a", [(5,)]),
+        ("SELECT x FROM (SELECT 1 AS a, 2 AS a) AS q(x, y)", [(1,)]),
+        ("SELECT s FROM t AS s", [("a",)]),
+        ("SELECT g FROM generate_series(1, 1) AS g", [(1,)]),
+        ("SELECT EXISTS (SELECT FROM t)", [(True,)]),
+    ):
+        assert con.execute(query).fetchall() == wanted, query
+
+
+def test_copy_leaves_generated_columns_out(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY,"
+        " d INTEGER GENERATED ALWAYS AS (k * 2) STORED, s TEXT)"
+    )
+    with con.cursor() as cursor:
+        for rows in ("", "1\ta\n"):
+            with cursor.copy("COPY t FROM STDIN") as copy:
+                copy.write(rows)
+        with cursor.copy("COPY t TO STDOUT (FORMAT csv, HEADER)") as copy:
+            assert b"".join(map(bytes, copy)) == b"k,s\n1,a\n"
+    assert con.execute("SELECT * FROM t").fetchall() == [(1, 2, "a")]
+    with pytest.raises(gateway.DatabaseError, match="generated column"), con.cursor() as cursor:
+        cursor.copy("COPY t (d) TO STDOUT").__enter__()
+
+
+def test_blanks_at_the_end_of_char_say_nothing(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k CHAR(5) PRIMARY KEY, c CHAR(4), s TEXT)")
+    con.execute("INSERT INTO t VALUES ('ab ', 'x  ', 'x'), ('cd', 'y', 'y ')")
+    for insert in ("VALUES ('ab', 'z', 'z')", "SELECT 'cd   ', 'z', 'z'"):
+        with pytest.raises(gateway.IntegrityError):
+            con.execute(f"INSERT INTO t {insert}")
+    con.execute("UPDATE t SET c = 'w ' WHERE k = %s", ("cd   ",))
+    for condition, wanted in (
+        ("k = 'ab   '", [("ab", "x")]),
+        ("k = %(k)s", [("ab", "x")]),
+        ("c = 'x'", [("ab", "x")]),
+        ("c IN ('w  ', 'z')", [("cd", "w")]),
+        ("c = s", [("ab", "x")]),
+        ("s || ' ' = c", []),
+        ("'ab '::char(5) = k", [("ab", "x")]),
+    ):
+        found = con.execute(f"SELECT k, c FROM t WHERE {condition}", {"k": "ab "}).fetchall()
+        assert found == wanted, condition
+    con.execute("DELETE FROM t WHERE k = 'cd '")
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(1,)]

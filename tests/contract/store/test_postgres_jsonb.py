@@ -52,8 +52,19 @@ def test_values_are_equal_whatever_their_texts_are(store: Store) -> None:
         assert sorted(values_of(con, query)) == wanted, query
     for query, wanted in ORDERED:
         assert values_of(con, query) == wanted, query
-    same = "SELECT DISTINCT t.*, 1 FROM t WHERE id = 1"
+    same = "SELECT DISTINCT d.*, 1 FROM (SELECT id, j FROM t) d WHERE id = 1"
     assert len(con.execute(same).fetchall()) == 1
+    for query in (
+        "SELECT id FROM t WHERE k = k",
+        "SELECT DISTINCT t.*, 1 FROM t",
+        "SELECT k FROM t ORDER BY k",
+        "SELECT count(*) FROM t GROUP BY k",
+        "SELECT '1'::json = '1'::json",
+    ):
+        with pytest.raises(gateway.ProgrammingError) as refused:
+            con.execute(query)
+        assert refused.value.sqlstate == "42883", query
+    assert values_of(con, "SELECT count(*) FROM t WHERE k::jsonb = '[1, 2]'") == [1]
     with pytest.raises(gateway.Error, match="USING a column of jsonb"):
         con.execute("SELECT a.id FROM t a JOIN t b USING (j)")
     with pytest.raises(gateway.Error, match="invalid input syntax for type json"):

@@ -59,6 +59,8 @@ def test_parts_of_moments_and_numbers_are_exact(store: Store) -> None:
     assert con.execute(query).fetchall() == [(Decimal("500001.35"), Decimal("2.68"))]
     query = "SELECT corr(r, k), regr_slope(r, k) FROM t WHERE k = 1"
     assert con.execute(query).fetchall() == [(None, None)]
+    query = "SELECT to_date('2024-01-15 10:20', 'YYYY-MM-DD') FROM t WHERE k = 1"
+    assert con.execute(query).fetchall() == [(date(2024, 1, 15),)]
     template = "to_timestamp('17 Feb 2024 18:45', 'DD Mon YYYY HH24:MI')"
     query = f"SELECT k, pg_typeof({template}) FROM t WHERE p = {template}"
 
