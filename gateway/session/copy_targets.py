@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, Table, TableName
-from rewriter.syntax.home_schema import means_home
+from rewriter.name_resolution import means_home
 
 
 def target_table(ast: exp.Expr, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
