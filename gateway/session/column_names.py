@@ -77,14 +77,13 @@ def client_names(
     if all(isinstance(node, exp.Alias | exp.Column | exp.Star) for node in nodes):
         return found
     written = _written_names(parsed, nodes, in_duckdb=in_duckdb) if language == "duckdb" else ()
-    if len(written) == len(found) == len(nodes):
-        return [
-            column
-            if isinstance(node.unnest(), exp.Alias | exp.Column) or expands(node)
-            else replace(column, name=name)
-            for node, column, name in zip(nodes, found, written, strict=True)
-        ]
-    return [replace(column, name=_PARAMETER.sub("$", column.name)) for column in found]
+    found = [replace(column, name=_PARAMETER.sub("$", column.name)) for column in found]
+    if len(written) != len(nodes):
+        return found
+    for number, place in _places(nodes, len(found)):
+        if not isinstance(nodes[number].unnest(), exp.Alias | exp.Column):
+            found[place] = replace(found[place], name=written[number])
+    return found
 
 
 def postgres_names(parsed: Parsed | None, columns: Sequence[ResultColumn]) -> list[ResultColumn]:
@@ -118,7 +117,7 @@ def _named(
 
 def _places(nodes: Sequence[exp.Expr], width: int) -> Iterator[tuple[int, int]]:
     """The numbers of outputs, and their places among ``width`` columns; not those between stars."""
-    stars = [number for number, node in enumerate(nodes) if node.is_star]
+    stars = [number for number, node in enumerate(nodes) if node.is_star or expands(node)]
     before, behind = (stars[0], len(nodes) - stars[-1] - 1) if stars else (len(nodes), 0)
     if before + behind > width or (not stars and before != width):
         return

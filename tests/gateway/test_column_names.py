@@ -18,6 +18,9 @@ SELECT DISTINCT d + INTERVAL 1 DAY, current_date, string_agg(s, ','), x AS n FRO
 WITH q AS (SELECT x::text FROM t) SELECT count(*), date_trunc('day', max(d)) FROM q, t
 SELECT position('a' IN s), [x::int8, 2], {'a': x::int8} FROM t
 SELECT * LIKE 's' FROM t
+SELECT *, (SELECT max(i) FROM one) FROM one
+SELECT EXISTS (FROM t), one.*, i::int8 FROM one
+SELECT x::int8, *, COLUMNS('[ds]'), d::text, (SELECT 1) FROM t
 SELECT t.* NOT LIKE 's', x + 1 FROM t
 SELECT (t.x), ((t.d)), dayofyear(t.d) FROM t ORDER BY x
 SELECT COLUMNS('[ds]'), count(*) FROM t GROUP BY ALL
@@ -84,9 +87,10 @@ NAMING = (
 def test_duckdb_names(tmp_path: Path) -> None:
     """DuckDB's own, of the words in which the client wrote them; in Arrow tables, too."""
     plain = duckdb.connect()
-    plain.execute(TABLE)
+    plain.execute(f"{TABLE}; CREATE TABLE one (i INTEGER)")
     with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as ours:
         ours.execute(TABLE)
+        ours.execute("CREATE TABLE one (i INTEGER)")
         for sql in DUCKDB:
             expected = [column[0] for column in plain.execute(sql).description or ()]
             cursor = ours.execute(sql)
