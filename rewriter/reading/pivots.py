@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import fold
 from rewriter.name_resolution import position_of
 
 _SOURCE = "_palimpsest_pivoted"
@@ -20,8 +21,9 @@ def move_sources_out(query: exp.Expr) -> None:
     for number, pivot in enumerate(reversed(short)):
         name = f"{_SOURCE}_{number}"
         select = exp.select("*")
+        around = _ctes_around(pivot)
         pivot.replace(select)
-        with_ = _with_source(pivot, name)
+        with_ = _with_source(pivot, name, around)
         pivot.set("this", exp.to_table(name))
         select.from_(exp.Subquery(this=pivot, alias=_alias("p")), copy=False)
         select.set("with_", with_)
@@ -47,12 +49,49 @@ def check_values_listed(statement: exp.Expr) -> None:
             )
 
 
-def _with_source(pivot: exp.Pivot, name: str) -> exp.With:
-    """The CTEs before a PIVOT and, as the last of them, its source."""
-    with_ = pivot.args.pop("with_", None) or exp.With(expressions=[])
-    body = exp.select("*").from_(pivot.this)
-    with_.append("expressions", exp.CTE(this=body, alias=_alias(name)))
-    assert isinstance(with_, exp.With)
+def _ctes_around(pivot: exp.Pivot) -> exp.With:
+    """A WITH of copies of the CTEs around a PIVOT that its source reads, in their order.
+
+    DuckDB looks for the values of a PIVOT with the CTEs of its own query alone.
+    """
+    visible: list[exp.CTE] = []
+    is_recursive = False
+    child: exp.Expr = pivot
+    inside: exp.Expr = pivot
+    node = pivot.parent
+    while node is not None:
+        if isinstance(node, exp.CTE):
+            inside = node
+        with_ = node.args.get("with_")
+        if isinstance(with_, exp.With):
+            ctes = with_.expressions
+            before = ctes.index(inside) if child is with_ else len(ctes)
+            visible = [*ctes[:before], *visible]
+            is_recursive |= bool(with_.args.get("recursive"))
+        child, node = node, node.parent
+    needed = _names_read(pivot)
+    found: dict[str, exp.CTE] = {}
+    for cte in reversed(visible):
+        name = fold(cte.alias)
+        if name in needed and name not in found:
+            found[name] = cte.copy()
+            needed |= _names_read(cte)
+    return exp.With(expressions=list(reversed(found.values())), recursive=is_recursive)
+
+
+def _names_read(node: exp.Expr) -> set[str]:
+    return {fold(table.name) for table in node.find_all(exp.Table) if not table.db}
+
+
+def _with_source(pivot: exp.Pivot, name: str, with_: exp.With) -> exp.With:
+    """The CTEs around and before a PIVOT and, as the last of them, its source."""
+    before = pivot.args.pop("with_", None) or exp.With(expressions=[])
+    own = {fold(cte.alias) for cte in before.expressions}
+    around = [cte for cte in with_.expressions if fold(cte.alias) not in own]
+    source = exp.CTE(this=exp.select("*").from_(pivot.this), alias=_alias(name))
+    with_.set("expressions", [*around, *before.expressions, source])
+    if before.args.get("recursive"):
+        with_.set("recursive", True)
     return with_
 
 
