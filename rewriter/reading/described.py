@@ -15,6 +15,7 @@ from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.descriptions import describe_rows, shown_type
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
+from rewriter.reading.sources import file_function
 
 Values = Sequence[str | bool | None]
 DESCRIBED = ("column_name", "column_type", "null", "key", "default", "extra")
@@ -36,6 +37,7 @@ def describe_relations(nodes: Nodes, context: RewriteContext) -> bool:
         if ctes is not None:
             rows.set("with_", ctes.copy())
         node.set("this", rows)
+        node.set("table", None)  # SUMMARIZE TABLE takes a name alone.
     shown = [s for s in nodes.all(exp.Subquery) if shows_tables(s, context)]
     for subquery in shown:
         schema = fold(context.default_schema)
@@ -53,8 +55,10 @@ def describe_queries(query: exp.Expr, context: RewriteContext, tables: frozenset
 
 
 def _table_of(node: exp.Table, context: RewriteContext) -> Table | None:
-    """The table of that name; None for a view or a system relation, which are queries."""
-    if fold(table_name(node, context).schema) in SYSTEM_SCHEMAS:
+    """The table of that name; None for a view, a system relation or a file, which are queries."""
+    name = table_name(node, context)
+    is_file = file_function(node) is not None and context.catalog.get(name) is None
+    if is_file or fold(name.schema) in SYSTEM_SCHEMAS:
         return None
     found = find_relation(node, context)
     return found if isinstance(found, Table) else None

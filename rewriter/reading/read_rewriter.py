@@ -321,7 +321,7 @@ class Reads:
         else:
             replace_source(table, self._versions(table, clause))
 
-    def _relation(self, table: exp.Table) -> exp.Query:
+    def _relation(self, table: exp.Table) -> exp.Query | exp.Table:
         """The relation of a name at the moment that the statement reads."""
         name = table_name(table, self.context)
         catalog = self.context.catalog
@@ -332,7 +332,7 @@ class Reads:
                 return self._journal(journal)
             file = file_function(table)
             if file is not None:
-                return exp.select("*").from_(file)
+                return file
             supplied = catalog_name(table)
             if supplied is not None:
                 return self._supplied(*supplied)

@@ -124,11 +124,15 @@ def refusal(what: str, node: exp.Expr) -> PalimpsestError:
     )
 
 
-def replace_source(table: exp.Table, query: exp.Query, name: str | None = None) -> None:
-    """Put a query in the place of a relation, under its alias, ``name`` or its own name."""
+def replace_source(table: exp.Table, found: exp.Query | exp.Table, name: str | None = None) -> None:
+    """Put a query in the place of a relation, under its alias, ``name`` or its own name.
+
+    So is the call that reads a file, which has columns that no star names, such as ``filename``.
+    """
     alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))
-    subquery = exp.Subquery(this=query, alias=alias)
+    source = exp.Subquery(this=found) if isinstance(found, exp.Query) else found
+    source.set("alias", alias)
     for arg in ("joins", "laterals", "pivots", "sample"):
         if table.args.get(arg):
-            subquery.set(arg, table.args[arg])
-    table.replace(subquery)
+            source.set(arg, table.args[arg])
+    table.replace(source)

@@ -32,6 +32,7 @@ from rewriter.name_resolution import (
 from rewriter.reading.described import DESCRIBED, constant_rows
 from rewriter.reading.effective_policies import effective_rows, scoped_rows
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.sources import file_function
 from rewriter.reading.system import STORED, system_names
 from rewriter.statement import Show
 
@@ -201,8 +202,10 @@ def _all_tables(reads: Reads) -> exp.Query:
 def _columns(statement: Show, reads: Reads) -> StatementPlan:
     context = reads.context
     assert statement.table is not None
-    system = fold(table_name(statement.table, context).schema) in SYSTEM_SCHEMAS
-    found = None if system else _relation(statement, reads)
+    name = table_name(statement.table, context)
+    is_file = file_function(statement.table) is not None and context.catalog.get(name) is None
+    is_query = is_file or fold(name.schema) in SYSTEM_SCHEMAS
+    found = None if is_query else _relation(statement, reads)
     if not isinstance(found, Table):
         return _describe_query(exp.select("*").from_(statement.table), reads, exp.Describe)
     rows = describe_rows(found)

@@ -119,8 +119,11 @@ def test_options_of_parquet_and_what_tells_of_files(cursor: Any, tmp_path: Path)
     assert cursor.fetchall() == [(7,)]
     cursor.execute(f"SELECT key, value FROM parquet_kv_metadata('{path}')")
     assert cursor.fetchall() == [(b"by", b"me")]
-    cursor.execute(f"SELECT id FROM '{path}' LIMIT 1")
-    assert cursor.fetchall() == [(4,)]
+    cursor.execute(f"SELECT id, file_row_number, filename[:4] FROM '{path}' LIMIT 1")
+    assert cursor.fetchall() == [(4, 0, str(path)[:4])]
+    for described in (f"DESCRIBE '{path}'", f"FROM (DESCRIBE '{path}')"):
+        cursor.execute(described)
+        assert [row[:2] for row in cursor.fetchall()] == [("id", "INTEGER")]
     cursor.execute(f"COPY (SELECT id FROM t) TO '{text}' (HEADER)")
     cursor.execute(f"SELECT Delimiter, HasHeader FROM sniff_csv('{text}')")
     assert cursor.fetchall() == [(",", True)]

@@ -90,7 +90,7 @@ class FileTally:
         self.internal_run += own is not None
         if _BEGINS.search(sql):
             self._in_transaction.clear()
-        self._in_transaction |= _things_of(sql)
+        self._in_transaction |= things_of(sql)
         if why is None:
             return
         first = self._earlier(sql, why)
@@ -108,7 +108,7 @@ class FileTally:
         difference = Difference(self.file, line, sql, cause, why[:600], internal)
         self.differences.append(difference)
         undone = self._in_transaction if _ENDS.search(sql) and _ENDED.search(why) else set()
-        for name in _things_of(sql) | undone:
+        for name in things_of(sql) | undone:
             self._touched.setdefault(name, difference)
 
     def _earlier(self, sql: str, why: str) -> Difference | None:
@@ -130,7 +130,7 @@ class FileTally:
         return {"run": self.run, "internal": self.internal_run, "differences": shown}
 
 
-def _things_of(sql: str) -> set[str]:
+def things_of(sql: str) -> set[str]:
     """The names of what a statement makes or changes; of a setting a word that no table has."""
     if _SETS.search(sql):
         role = re.search(r"\b(ROLE|AUTHORIZATION)\b", sql, re.I)
