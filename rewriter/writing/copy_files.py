@@ -5,7 +5,7 @@ Columns are filled by their places, but from JSON by their names, as in DuckDB. 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -15,6 +15,8 @@ from rewriter.definitions.generated_values import writable_columns
 from rewriter.name_resolution import position_of
 from rewriter.writing.copy_options import READ, Options, format_of, known_options
 
+_DATED = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}
+"""Options that give a form of values, and the types of columns that have it."""
 _FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
 
 
@@ -43,7 +45,8 @@ def target_columns(ast: exp.Copy, table: Table) -> list[Column]:
 def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp.Func:
     """The call that reads the file of a COPY .. FROM into ``columns``.
 
-    All values of a CSV file are texts, as are those of JSON but for nested ones.
+    All values of a CSV file are texts but for dates in a form that is given, as are those of JSON
+    but for nested ones.
     """
     file = file_of(ast)
     form = format_of(file.name, options, ast)
@@ -53,8 +56,12 @@ def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp
         given.pop("auto_detect", None)  # Neither kinds of values nor a header are guessed.
         arguments.append(_named_argument("header", given.pop("header", exp.false())))
         arguments.append(_named_argument("all_varchar", exp.true()))
-        arguments.append(_named_argument("allow_quoted_nulls", exp.false()))
+        quoted = given.pop("allow_quoted_nulls", exp.false())
+        arguments.append(_named_argument("allow_quoted_nulls", quoted))
         arguments += [_named_argument(name, value) for name, value in given.items()]
+        kinds = _dated_types(given, columns)
+        if kinds:
+            arguments.append(_named_argument("types", exp.Array(expressions=kinds)))
     if form == "json" and columns:
         pairs = [
             exp.PropertyEQ(
@@ -64,6 +71,15 @@ def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp
         ]
         arguments.append(_named_argument("columns", exp.Struct(expressions=pairs)))
     return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
+
+
+def _dated_types(given: Mapping[str, exp.Expr], columns: Sequence[Column]) -> list[exp.Expr]:
+    """The types up to the last column whose values have a form that is given; none without one."""
+    dated = {kind for name, kind in _DATED.items() if name in given}
+    found = [c.type if c.type in dated else "VARCHAR" for c in columns]
+    while found and found[-1] == "VARCHAR":
+        found.pop()
+    return [exp.Literal.string(kind) for kind in found]
 
 
 def _json_type(column: Column) -> str:

@@ -28,7 +28,8 @@ _READ_MORE = {
     name: name
     for name in (
         *("auto_detect", "comment", "compression", "encoding", "max_line_size", "new_line"),
-        *("null_padding", "parallel", "sample_size", "strict_mode"),
+        *("null_padding", "parallel", "sample_size", "strict_mode", "allow_quoted_nulls"),
+        *("dateformat", "timestampformat"),
     )
 }
 """Options of reading that go with no other way of reading than the store's own."""

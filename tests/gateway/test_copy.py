@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 from pathlib import Path
 
@@ -58,6 +59,21 @@ def test_short_lines_and_compressed_files(tmp_path: Path) -> None:
         cursor.execute(f"COPY t FROM '{file}' (FORMAT csv, NULL_PADDING)")
     with pytest.raises(gateway.NotSupportedError, match="NULL_PADDING"):
         cursor.execute(f"COPY t FROM '{file}' (FORMAT csv, NULL_PADDING, ON_ERROR ignore)")
+
+
+def test_dates_in_a_form_that_is_given_and_quoted_nulls(tmp_path: Path) -> None:
+    file = tmp_path / "dates.csv"
+    file.write_text('"",05/06/2019,12.03 30-06-03,7\n')
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as con:
+        con.execute("CREATE TABLE t (a VARCHAR, d DATE, m TIMESTAMP, n INTEGER)")
+        forms = "DATEFORMAT '%d/%m/%Y', TIMESTAMPFORMAT '%H.%M %d-%m-%y'"
+        con.execute(f"COPY t FROM '{file}' ({forms})")
+        con.execute(f"COPY t FROM '{file}' ({forms}, ALLOW_QUOTED_NULLS)")
+        read = (dt.date(2019, 6, 5), "2003-06-30 12:03:00", 7)
+        rows = con.execute("SELECT a, d, m::VARCHAR, n FROM t ORDER BY a").fetchall()
+        assert rows == [("", *read), (None, *read)]
+        with pytest.raises(gateway.DataError, match="line 1, column m"):
+            con.execute(f"COPY t FROM '{file}' (DATEFORMAT '%d/%m/%Y')")
 
 
 def test_json_fills_columns_by_name_and_keeps_its_values(tmp_path: Path) -> None:
