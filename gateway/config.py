@@ -216,9 +216,10 @@ class Settings:
 
     def _when_unset(self, name: str) -> str | None:
         """What is shown of a setting without a value: in PostgreSQL's dialect always a text."""
-        if self.dialect not in {"postgres", "postgresql"}:
-            return None
-        return process_zone() if name == "timezone" else ""
+        is_postgres = self.dialect in {"postgres", "postgresql"}
+        if name == "timezone" and (is_postgres or self.dialect == "duckdb"):
+            return process_zone()
+        return "" if is_postgres else None
 
     def rows(self) -> list[tuple[str, str | None, str]]:
         """Name, value and meaning of each setting."""
