@@ -24,7 +24,7 @@ INTERNAL = {
     r"|\['storage_version'\]|\bversion_1_\d_0\.",
     "PRAGMA": r"^\s*(PRAGMA|CHECKPOINT|FORCE CHECKPOINT)\b",
     "logs and profiles": r"duckdb_logs|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB"
-    r"|logging_storage|profile_attach",
+    r"|logging_storage|profile_attach|profiling_output|metrics_output|replay_metrics",
     "extensions and secrets": r"^\s*(INSTALL|LOAD|UPDATE EXT|(CREATE|DROP) (\w+ )*SECRET)\b",
     "storage of DuckDB": r"pragma_storage_info|pragma_database_size|duckdb_(temporary|memory|opt)"
     r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\("

@@ -58,8 +58,10 @@ _OF_SETTINGS = {
     "set role": re.compile(r"^accepted\n(permission denied|must be owner)|PAL-250\]"),
     "set datestyle": re.compile(r"\bdate(/time)? field\b"),
     "import": re.compile(r"PAL-20\d\]"),
+    "use": re.compile(r"PAL-(205|227|301)\]"),
 }
-"""How differences look that follow from a setting which was refused, or from tables not read in."""
+"""How differences look that follow from a setting or another database which was refused, or from
+tables not read in."""
 _LISTS = re.compile(r"^\s*(SHOW|DESCRIBE)\b", re.I)
 _BEGINS = re.compile(r"^\s*(BEGIN|START\s+TRANSACTION)\b", re.I)
 _ENDS = re.compile(r"^\s*(COMMIT|END)\b", re.I)
@@ -135,8 +137,9 @@ def things_of(sql: str) -> set[str]:
     if _SETS.search(sql):
         role = re.search(r"\b(ROLE|AUTHORIZATION)\b", sql, re.I)
         return {"set role" if role else "set datestyle" if "datestyle" in sql.lower() else "set"}
-    if re.match(r"\s*IMPORT\s+DATABASE\b", sql, re.I):
-        return {"import"}
+    for words in ("IMPORT", "USE"):
+        if re.match(rf"\s*{words}\b", sql, re.I):
+            return {words.lower()}
     if _READS.search(sql):
         return set()
     made = list(_MADE.finditer(sql))
