@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
-from journal.model.schema import fold
+from journal.model.schema import DEFAULT_SCHEMA, fold
 from journal.model.trees import Nodes
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
@@ -40,6 +40,23 @@ def name_schema(nodes: Nodes, context: RewriteContext) -> None:
         is_there = fold(name) in {*context.catalog.schemas, *SYSTEM_SCHEMAS, *OWN_SCHEMAS}
         shown = shown_schema(name, context.dialect, context.catalog)
         call.replace(exp.Literal.string(shown) if is_there else cast(exp.Null(), "VARCHAR"))
+    if context.dialect == "duckdb":
+        for listed in nodes.all(exp.CurrentSchemas):
+            _name_schemas(listed, context)
+
+
+def _name_schemas(call: exp.CurrentSchemas, context: RewriteContext) -> None:
+    """DuckDB's list of the schemas that names are looked up in; those of the engine with true.
+
+    One that was not set is no part of it.
+    """
+    path = context.path or (context.session_schema or context.default_schema,)
+    said = () if path == (context.catalog.home,) else path
+    whole = (DEFAULT_SCHEMA, *said, DEFAULT_SCHEMA, DEFAULT_SCHEMA, "pg_catalog")
+    if isinstance(call.this, exp.Boolean):
+        names = whole if call.this.this else said
+        values = [exp.Literal.string(name) for name in names]
+        call.replace(cast(exp.Array(expressions=values), "VARCHAR[]"))
 
 
 def name_settings(nodes: Nodes, context: RewriteContext) -> bool:

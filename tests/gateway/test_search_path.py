@@ -66,6 +66,7 @@ def test_the_path_is_shown_and_ends(two: Connection) -> None:
     two.execute("SET search_path = b, a")
     assert two.execute("SHOW search_path").fetchall() == [("b, a",)]
     assert two.execute("SHOW schema").fetchall() == [("b",)]
+    assert two.execute("SELECT current_schemas(false)").fetchall() == [(["b", "a"],)]
     two.execute("USE a")
     assert two.execute("SHOW search_path").fetchall() == [("a",)]
     with pytest.raises(gateway.Error, match="does not exist"):
