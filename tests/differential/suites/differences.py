@@ -47,8 +47,15 @@ _MADE = re.compile(
 _ON = re.compile(
     rf"\b(?:TRIGGER|RULE|INDEX|POLICY)\b[^;]*?\b(?:ON|TO)\s+(?:ONLY\s+)?({_NAME})", re.I
 )
-_NEW_NAME = re.compile(rf"\bRENAME\s+TO\s+({_NAME})|^\s*ATTACH\b.*?\bAS\s+({_NAME})", re.I | re.S)
-"""The name that a statement gives to what there is; what it stands for is lacking without it."""
+_NEW_NAME = re.compile(
+    rf"\bRENAME\s+TO\s+({_NAME})|^\s*ATTACH\b.*?\bAS\s+({_NAME})"
+    r"|^\s*ATTACH\b[^']*'(?:[^']*/)?(\w+)",
+    re.I | re.S,
+)
+"""The name that a statement gives to what there is; what it stands for is lacking without it.
+
+A database that is attached without a name has that of its file.
+"""
 _READS = re.compile(
     r"^\s*(SELECT\b(?!.*\bINTO\b)|(VALUES|EXPLAIN(?!\s+\(?ANALYZE)|SHOW|FETCH|TABLE)\b)",
     re.I | re.S,
@@ -147,7 +154,7 @@ def things_of(sql: str) -> set[str]:
         del made[1:]
     lists = [found[1] for found in (*made, _ON.search(sql)) if found]
     given = _NEW_NAME.search(sql)
-    lists += [given[1] or given[2]] if given else []
+    lists += [next(filter(None, given.groups()))] if given else []
     names = {name for listed in lists for name in listed.split(",")}
     return {name.strip().strip('"').split(".")[-1].lower() for name in names} - {"set", "on"}
 
