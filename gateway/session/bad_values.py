@@ -23,6 +23,8 @@ STREAM_PREFIX = "palimpsest-copy-"
 """How the names of files begin that hold what came by STDIN."""
 _OF_WIDTH = frozenset({Code.BIND, Code.COLUMN_COUNT})
 """What stores say of a file that has more or fewer columns than are to be filled."""
+_WRONG_WIDTH = "Expected Number of Columns"
+"""What the reader says of a line that has."""
 
 
 @contextmanager
@@ -66,7 +68,7 @@ def _with_place(
     columns = [(c.name, kind) for c, kind in zip(filled, types, strict=True)]
     name = Path(place).name
     shown = "STDIN" if name.startswith(STREAM_PREFIX) else files[0].name
-    if error.code in _OF_WIDTH:
+    if error.code in _OF_WIDTH or _WRONG_WIDTH in error.message:
         return _of_width(place, shown, said, [name for name, _ in columns])
     found = first_bad_value(place, said, columns)
     if found is None:

@@ -54,6 +54,9 @@ class CopyFormat:
             "QUOTE": exp.Literal.string(self.quote),
             "ESCAPE": exp.Literal.string(self.escape),
         }
+        if not self.rejecting:
+            # What the format says holds, whatever the first lines look like.
+            said["AUTO_DETECT"] = exp.false()
         if self.suppressed is not None:
             said["SUPPRESSED"] = exp.var(self.suppressed)
         if self.as_postgres:

@@ -5,7 +5,7 @@ Columns are filled by their places, but from JSON by their names, as in DuckDB. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -17,6 +17,8 @@ from rewriter.writing.copy_options import READ, Options, format_of, known_option
 
 _DATED = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}
 """Options that give a form of values, and the types of columns that have it."""
+_LENIENT = frozenset({"ignore_errors", "store_rejects", "null_padding", "strict_mode", "comment"})
+"""Options under which rows of other widths are taken, or left out on purpose."""
 _FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
 
 
@@ -53,23 +55,25 @@ def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp
     given = known_options(options, READ[form], form, ast)
     arguments: list[exp.Expr] = [file.copy()]
     if form == "csv":
-        given.pop("auto_detect", None)  # Neither kinds of values nor a header are guessed.
+        # Neither kinds of values nor a header are guessed.
+        detect = given.pop("auto_detect", exp.true())
         arguments.append(_named_argument("header", given.pop("header", exp.false())))
         arguments.append(_named_argument("all_varchar", exp.true()))
         quoted = given.pop("allow_quoted_nulls", exp.false())
         arguments.append(_named_argument("allow_quoted_nulls", quoted))
+        is_told = isinstance(detect, exp.Boolean) and not detect.this
+        if columns and is_told and not _DATED.keys() & given.keys():
+            arguments.append(_named_argument("auto_detect", exp.false()))
+            arguments.append(_named_argument("columns", _struct_of(columns, lambda _: "VARCHAR")))
+        elif not _LENIENT & given.keys():
+            # Else DuckDB would leave out what it does not understand before the first row.
+            given.setdefault("skip", exp.Literal.number(0))
         arguments += [_named_argument(name, value) for name, value in given.items()]
         kinds = _dated_types(given, columns)
         if kinds:
             arguments.append(_named_argument("types", exp.Array(expressions=kinds)))
     if form == "json" and columns:
-        pairs = [
-            exp.PropertyEQ(
-                this=exp.Literal.string(c.name), expression=exp.Literal.string(_json_type(c))
-            )
-            for c in columns
-        ]
-        arguments.append(_named_argument("columns", exp.Struct(expressions=pairs)))
+        arguments.append(_named_argument("columns", _struct_of(columns, _json_type)))
     return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
 
 
@@ -80,6 +84,15 @@ def _dated_types(given: Mapping[str, exp.Expr], columns: Sequence[Column]) -> li
     while found and found[-1] == "VARCHAR":
         found.pop()
     return [exp.Literal.string(kind) for kind in found]
+
+
+def _struct_of(columns: Sequence[Column], kind: Callable[[Column], str]) -> exp.Struct:
+    """The names of columns with their types, as functions that read files take them."""
+    pairs = [
+        exp.PropertyEQ(this=exp.Literal.string(c.name), expression=exp.Literal.string(kind(c)))
+        for c in columns
+    ]
+    return exp.Struct(expressions=pairs)
 
 
 def _json_type(column: Column) -> str:

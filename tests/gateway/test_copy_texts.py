@@ -51,6 +51,16 @@ def test_a_line_of_another_width_is_named(cursor: Cursor) -> None:
         _load(cursor, "1\t\\\\xde\n")
 
 
+@pytest.mark.parametrize("header", ["id,x", "a note on one line", 'one,"of\ntwo",lines,more'])
+def test_the_first_line_never_hides_rows(cursor: Cursor, header: str) -> None:
+    cursor.execute("CREATE TABLE noted (id INTEGER PRIMARY KEY, x TEXT, y TEXT)")
+    with cursor.copy("COPY noted FROM STDIN (FORMAT csv, HEADER)") as copy:
+        copy.write(f"{header}\n1,a,b\n2,c,d\n")
+    assert cursor.execute("SELECT id FROM noted ORDER BY id").fetchall() == [(1,), (2,)]
+    with pytest.raises(gateway.Error), cursor.copy("COPY noted FROM STDIN (FORMAT csv)") as copy:
+        copy.write(f"{header}\n3,a,b\n")
+
+
 def test_rows_that_no_column_takes_are_not_put_aside(cursor: Cursor) -> None:
     with pytest.raises(gateway.NotSupportedError, match="column content"):
         _load(cursor, "1\t\\\\xde\tx\n", " (ON_ERROR ignore)")

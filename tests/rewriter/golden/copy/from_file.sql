@@ -19,7 +19,10 @@ FROM (
     CAST(q._palimpsest_c2 AS TEXT) AS _palimpsest_c2
   FROM (
     SELECT *
-    FROM (SELECT * FROM READ_CSV('rows.csv', header := TRUE, all_varchar := TRUE, allow_quoted_nulls := FALSE)) AS w
+    FROM (
+      SELECT *
+      FROM READ_CSV('rows.csv', header := TRUE, all_varchar := TRUE, allow_quoted_nulls := FALSE, skip := 0)
+    ) AS w
     UNION ALL
     SELECT NULL, NULL, NULL
     WHERE FALSE
