@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from rewriter.functions import VOLATILE_FUNCTIONS, function_name
 from rewriter.name_resolution import position_of
 
 _SOURCE = "_palimpsest_pivoted"
@@ -74,9 +75,21 @@ def _ctes_around(pivot: exp.Pivot) -> exp.With:
     for cte in reversed(visible):
         name = fold(cte.alias)
         if name in needed and name not in found:
+            _check_lasting(cte)
             found[name] = cte.copy()
             needed |= _names_read(cte)
     return exp.With(expressions=list(reversed(found.values())), recursive=is_recursive)
+
+
+def _check_lasting(cte: exp.CTE) -> None:
+    """Raise NOT_SUPPORTED for a CTE whose copy would have other values."""
+    if any(function_name(call) in VOLATILE_FUNCTIONS for call in cte.find_all(exp.Func)):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a PIVOT of the CTE {cte.alias}, whose values are new at each call, is not supported",
+            advice="CREATE TEMP TABLE .. AS the query of the CTE, and PIVOT that",
+            position=position_of(cte),
+        )
 
 
 def _names_read(node: exp.Expr) -> set[str]:

@@ -26,7 +26,9 @@ from rewriter.name_resolution import (
     OWN_SCHEMAS,
     SYSTEM_SCHEMAS,
     find_relation,
+    means_home,
     position_of,
+    schema_of,
     table_name,
 )
 from rewriter.reading.described import DESCRIBED, constant_rows
@@ -161,13 +163,16 @@ def _shown_schema(schema: str | None, context: RewriteContext) -> str:
         return context.default_schema
     if fold(schema) in OWN_SCHEMAS:
         return context.catalog.own or schema
-    if fold(schema) not in {*context.catalog.schemas, *SYSTEM_SCHEMAS}:
+    if means_home(schema, context.dialect, context.catalog):
+        return context.catalog.home
+    meant = schema_of(exp.table_("t", db=schema), context)
+    if fold(meant) not in {*context.catalog.schemas, *SYSTEM_SCHEMAS}:
         raise PalimpsestError(
             Code.UNKNOWN_SCHEMA,
             f"schema {schema} does not exist",
             advice="SHOW SCHEMAS lists those there are",
         )
-    return schema
+    return meant
 
 
 def _all_tables(reads: Reads) -> exp.Query:

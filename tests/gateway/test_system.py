@@ -147,6 +147,13 @@ SHOWN = [
     ("mysql", "SHOW TABLES", ["Tables_in_main"], ("u",)),
     ("spark", "SHOW TABLES", ["namespace", "tableName", "isTemporary"], ("main", "u", False)),
     ("postgres", "SHOW TABLES FROM hr", ["name"], ("t",)),
+    ("postgres", "SHOW TABLES FROM public", ["name"], ("u",)),
+    (
+        "hive",
+        "SHOW TABLES IN default",
+        ["namespace", "tableName", "isTemporary"],
+        ("main", "u", False),
+    ),
     ("mysql", "SHOW DATABASES", ["database_name"], ("palimpsest",)),
     ("spark", "SHOW SCHEMAS", ["namespace"], ("hr",)),
     ("duckdb", "SHOW VIEWS", ["name"], ("v",)),
