@@ -6,9 +6,6 @@ column keeps the name that PostgreSQL gives it, that of the function.
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
-
 from sqlglot import exp
 
 from journal.model.trees import copy_tree
@@ -38,6 +35,7 @@ from rewriter.reading import (
     postgres_rows,
     postgres_selected,
 )
+from rewriter.reading.changed_trees import with_changed_trees
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
     is_own_sum,
@@ -108,7 +106,6 @@ _EVERYWHERE: tuple[type[exp.Expr], ...] = (
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
 POSTGRES_FUNCTIONS = frozenset(_CALLS) | frozenset(TYPED_CALLS) | SOURCE_FUNCTIONS
 """The names of all functions that are spelled in words of the store."""
-T = TypeVar("T")
 
 
 def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Statement:
@@ -120,69 +117,58 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
         return statement
     if not isinstance(statement, SqlStatement | Explain | OwnStatement):
         return statement
-    return _changed(statement, context)
+    return with_changed_trees(statement, lambda tree: _changed(tree, context))
 
 
-def _changed(value: T, context: RewriteContext) -> T:
-    if isinstance(value, exp.Expr):
-        is_postgres = context.capabilities.postgres_functions
-        kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
-        types = ValueTypes(context)
-        check_whole_rows(value, context)
-        if not is_postgres:
-            postgres_comparisons.check_comparisons(value, types)
-            check_recursion(value)
-            check_doubled(value, context)
-        equates = any(
-            postgres_jsonb_equality.equates_jsonb(node, types)
-            for node in value.find_all(*postgres_jsonb_equality.KINDS)
-        )
-        writes = postgres_jsonb_written.writes_jsonb(value, types)
-        selects = postgres_selected.reads_selected(value, types)
-        blanks = compares_blanks(value, types)
-        casts = not is_postgres and postgres_result_types.concerns_results(value, types)
-        if not (equates or writes or selects or casts or blanks) and not any(
-            _concerns(node, context) for node in value.find_all(*kinds)
-        ):
-            return value
-        holder = exp.Paren(this=copy_tree(value))
-        if casts:
-            postgres_result_types.cast_results(holder.this, types)
-        if blanks:
-            compare_without_blanks(holder, types)
-        if selects:
-            postgres_selected.read_selected(holder, types)
-        if writes:
-            postgres_jsonb_written.spell_constants(holder, types)
-        if equates and not is_postgres:
+def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
+    is_postgres = context.capabilities.postgres_functions
+    kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
+    types = ValueTypes(context)
+    check_whole_rows(value, context)
+    if not is_postgres:
+        postgres_comparisons.check_comparisons(value, types)
+        check_recursion(value)
+        check_doubled(value, context)
+    equates = any(
+        postgres_jsonb_equality.equates_jsonb(node, types)
+        for node in value.find_all(*postgres_jsonb_equality.KINDS)
+    )
+    writes = postgres_jsonb_written.writes_jsonb(value, types)
+    selects = postgres_selected.reads_selected(value, types)
+    blanks = compares_blanks(value, types)
+    casts = not is_postgres and postgres_result_types.concerns_results(value, types)
+    if not (equates or writes or selects or casts or blanks) and not any(
+        _concerns(node, context) for node in value.find_all(*kinds)
+    ):
+        return value
+    holder = exp.Paren(this=copy_tree(value))
+    if casts:
+        postgres_result_types.cast_results(holder.this, types)
+    if blanks:
+        compare_without_blanks(holder, types)
+    if selects:
+        postgres_selected.read_selected(holder, types)
+    if writes:
+        postgres_jsonb_written.spell_constants(holder, types)
+    if equates and not is_postgres:
+        postgres_jsonb_equality.equate_jsonb(holder, types)
+    for node in reversed(list(holder.find_all(*_EVERYWHERE))):
+        if isinstance(node, exp.Group):
+            add_determined_columns(node, context)
+        elif concerns_lengths(node):
+            keep_lengths(node, context)
+        elif is_unnamed_series(node):
+            name_series(node)
+        elif is_postgres_source(node):
+            spell_source(node, context)
+    if is_postgres:
+        if equates or holder.find(exp.Group) is not None:
+            # Also of columns that only the key determines.
             postgres_jsonb_equality.equate_jsonb(holder, types)
-        for node in reversed(list(holder.find_all(*_EVERYWHERE))):
-            if isinstance(node, exp.Group):
-                add_determined_columns(node, context)
-            elif concerns_lengths(node):
-                keep_lengths(node, context)
-            elif is_unnamed_series(node):
-                name_series(node)
-            elif is_postgres_source(node):
-                spell_source(node, context)
-        if is_postgres:
-            if equates or holder.find(exp.Group) is not None:
-                # Also of columns that only the key determines.
-                postgres_jsonb_equality.equate_jsonb(holder, types)
-            _keep_native(holder, context)
-        else:
-            _spell(holder, context)
-        return holder.this  # type: ignore[no-any-return]
-    if isinstance(value, tuple):
-        parts = tuple(_changed(part, context) for part in value)
-        changed = any(a is not b for a, b in zip(parts, value, strict=True))
-        return parts if changed else value  # type: ignore[return-value]
-    if is_dataclass(value) and not isinstance(value, type):
-        found: dict[str, Any] = {f.name: getattr(value, f.name) for f in fields(value)}
-        changes = {name: _changed(part, context) for name, part in found.items()}
-        changes = {name: part for name, part in changes.items() if part is not found[name]}
-        return replace(value, **changes) if changes else value
-    return value
+        _keep_native(holder, context)
+    else:
+        _spell(holder, context)
+    return holder.this  # type: ignore[no-any-return]
 
 
 def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
