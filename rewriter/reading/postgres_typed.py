@@ -441,6 +441,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),
     exp.JSONObject: postgres_jsonb_calls.native_object,
+    exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
     exp.Bracket: native_place,
     **dict.fromkeys(_CURRENT, lambda node, _: native_current(node)),
 }

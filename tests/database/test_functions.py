@@ -127,9 +127,11 @@ def test_views_with_them_are_read_by_others(
     assert found == [("f0000000-0000-0000-0000-00000000000a", 3)]
 
 
-def test_format_with_braces_is_refused(two: tuple[Connection, Connection]) -> None:
+def test_a_format_that_is_computed_or_asks_for_more_is_refused(
+    two: tuple[Connection, Connection],
+) -> None:
     con, _ = two
-    for pattern in ("'{} of {}'", "s"):
+    for pattern in ("'{:d} of {}'", "s"):
         with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
             con.execute(f"SELECT format({pattern}, k, 2) FROM t").fetchall()
     assert con.execute("SELECT format('%s of %s', k, 2) FROM t WHERE k = 1").fetchall() == [

@@ -9,6 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from journal.sql.builders import call
 from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
@@ -26,6 +27,17 @@ def _bare(change: Change) -> Change:
     return checked
 
 
+def _over(name: str, otherwise: Change) -> Change:
+    """An aggregate of our own over the rows of a window; else what ``otherwise`` gives."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+            return call(name, node.this)
+        return _bare(otherwise)(node)
+
+    return change
+
+
 def _call(sql: str, *names: str) -> Change:
     """The same without brackets around it."""
     fill = _template(sql, *names)
@@ -38,13 +50,64 @@ def _call(sql: str, *names: str) -> Change:
 
 
 def _of_extreme(order: str) -> Change:
-    return _bare(
+    listed = f"ARRAY_AGG(x ORDER BY y {order})"
+    known = "NOT x IS NULL AND NOT y IS NULL"
+    plain = _template(f"({listed} FILTER (WHERE {known}))[1]", "x", "y")
+    filtered = _template(f"({listed} FILTER (WHERE {known} AND f))[1]", "x", "y", "f")
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        above = node.parent
+        if not isinstance(above, exp.Filter) or isinstance(above.parent, exp.Window):
+            return _bare(plain)(node)
+        made = filtered(call("", node.this, node.expression, above.expression.this))
+        above.set("expression", None)
+        return made
+
+    return change
+
+
+def without_filter(node: exp.Expr) -> exp.Expr | None:
+    """An aggregate that has taken the condition of its FILTER into itself."""
+    return node.this if node.args.get("expression") is None else None
+
+
+def _first_of(order: str) -> Change:
+    """``max(x, n)``: the greatest of the values, in a list."""
+    several = _bare(
         _template(
-            f"(ARRAY_AGG(x ORDER BY y {order}) FILTER (WHERE NOT x IS NULL AND NOT y IS NULL))[1]",
-            "x",
-            "y",
+            f"LIST_SLICE(ARRAY_AGG(x ORDER BY x {order}) FILTER (WHERE NOT x IS NULL), 1, n)",
+            *("x", "n"),
         )
     )
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        count = node.args.get("count")
+        return None if count is None else several(call("", node.this, count))
+
+    return change
+
+
+def _of_several(order: str) -> Change:
+    """``arg_max(x, y, n)``: the values beside the greatest others, in a list."""
+    one = _of_extreme(order)
+    several = _bare(
+        _template(
+            f"LIST_SLICE(ARRAY_AGG(x ORDER BY y {order})"
+            " FILTER (WHERE NOT x IS NULL AND NOT y IS NULL), 1, n)",
+            *("x", "y", "n"),
+        )
+    )
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        count = node.args.get("count")
+        return one(node) if count is None else several(call("", node.this, node.expression, count))
+
+    return change
+
+
+def _approximate(node: exp.Expr) -> exp.Expr | None:
+    """A value of the rows, which is as near as can be."""
+    return exp.PercentileDisc(this=node.this, expression=node.args.get("quantile"))
 
 
 BY_NAME: dict[str, Change] = {
@@ -57,10 +120,14 @@ BY_NAME: dict[str, Change] = {
 }
 BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.ApproxDistinct: _call("COUNT(DISTINCT x)", "x"),
-    exp.ArgMax: _of_extreme("DESC"),
-    exp.ArgMin: _of_extreme("ASC"),
-    exp.First: _bare(_template("(ARRAY_AGG(x))[1]", "x")),
-    exp.Mode: _bare(_template("MODE() WITHIN GROUP (ORDER BY x)", "x")),
+    exp.ApproxQuantile: _approximate,
+    exp.ArgMax: _of_several("DESC"),
+    exp.ArgMin: _of_several("ASC"),
+    exp.GroupingId: lambda node: exp.Grouping(expressions=node.expressions),
+    exp.Max: _first_of("DESC"),
+    exp.Min: _first_of("ASC"),
+    exp.Median: _over("window_median", lambda _: None),
+    exp.Mode: _over("window_mode", _template("MODE() WITHIN GROUP (ORDER BY x)", "x")),
     exp.Quantile: lambda node: exp.PercentileDisc(
         this=node.this, expression=node.args.get("quantile")
     ),

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from journal.stores.postgres.types import NUMERIC, arrow_type
+from journal.stores.postgres.types import NUMERIC, WHOLE, arrow_type
 
 _DIGITS_MAX = 38
+_MARK = {b"palimpsest": b"HUGEINT"}
 
 
 def arrow_table(
@@ -19,8 +20,16 @@ def arrow_table(
     """The rows as a table; ``kinds`` are type and modifier of each column."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     arrays = [_array(list(values), *kind) for values, kind in zip(columns, kinds, strict=True)]
-    fields = [pa.field(name, array.type) for name, array in zip(names, arrays, strict=True)]
+    fields = [
+        pa.field(name, array.type, metadata=_MARK if modifier == WHOLE else None)
+        for name, array, (_, modifier) in zip(names, arrays, kinds, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def whole_numbers(table: pa.Table) -> list[int]:
+    """The places of columns of HUGEINT, which Arrow has no type for."""
+    return [place for place, field in enumerate(table.schema) if field.metadata == _MARK]
 
 
 def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:

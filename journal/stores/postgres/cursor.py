@@ -27,6 +27,7 @@ from journal.files.tcp_keepalive import is_quiet
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
+from journal.stores.postgres.types import NUMERIC, WHOLE
 
 _CHUNK_ROWS = 1000
 
@@ -248,6 +249,17 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         found = 0 if result is None else result.nfields
         return [i for i in range(found) if result is not None and result.ftype(i) in kinds]
 
+    @property
+    def whole_numbers(self) -> list[int]:
+        """The places of columns of whole numbers that are NUMERICs to the server."""
+        result = self.pgresult
+        found = 0 if result is None else result.nfields
+        return [
+            i
+            for i in range(found)
+            if result is not None and result.ftype(i) == NUMERIC and result.fmod(i) == WHOLE
+        ]
+
     def _stream_fetchone_gen(self, first: bool) -> PQGen[PGresult | None]:
         """The next chunk; None at the end.
 
@@ -298,12 +310,16 @@ class MonthsLoader(Loader):
         return pa.MonthDayNano([int(years) * 12 + int(months), int(days), signed])
 
 
-def in_python(rows: Rows, intervals: Sequence[int]) -> Rows:
-    """Rows whose intervals, at these places, are as Python has them: a month is 30 days."""
-    if not intervals:
+def in_python(rows: Rows, intervals: Sequence[int], whole_numbers: Sequence[int]) -> Rows:
+    """Rows with values as Python has them, at these places: a month is 30 days."""
+    if not intervals and not whole_numbers:
         return rows
-    places = set(intervals)
-    return [tuple(_span(v) if i in places else v for i, v in enumerate(row)) for row in rows]
+    shown = {**dict.fromkeys(intervals, _span), **dict.fromkeys(whole_numbers, _whole)}
+    return [tuple(shown[i](v) if i in shown else v for i, v in enumerate(row)) for row in rows]
+
+
+def _whole(value: Any) -> Any:
+    return None if value is None else int(value)
 
 
 def _span(value: Any) -> Any:

@@ -30,11 +30,40 @@ def _in_list(node: exp.Expr) -> exp.Expr | None:
     return fill(found, x=node.this, l=held, is_any=call("ANY", held))
 
 
+_TYPING = (
+    *(exp.Coalesce, exp.EQ, exp.NEQ, exp.Tuple, exp.ArrayConcat, exp.ArrayAppend, exp.Case),
+    *(exp.ArrayPrepend, exp.If),
+)
+"""Where a list is of the type of what stands beside it."""
+
+
+_UNEVEN = refused(
+    "PostgreSQL", "lists whose inner lists have different lengths", "keep each list in a row"
+)
+
+
+def _check_inner(node: exp.Expr) -> None:
+    """Lists in a list are one array, which has a length in each direction."""
+    inner = [part for part in node.expressions if isinstance(part, exp.Array)]
+    if not inner:
+        return
+    sizes = {len(part.expressions) for part in inner}
+    if len(inner) < len(node.expressions) or len(sizes) > 1 or 0 in sizes:
+        others = [part for part in node.expressions if not isinstance(part, exp.Array)]
+        if len(sizes) > 1 or 0 in sizes or any(isinstance(part, exp.Null) for part in others):
+            _UNEVEN(node)
+
+
 def _empty_list(node: exp.Expr) -> exp.Expr | None:
-    """An empty list beside another value is of its type, which PostgreSQL asks to be told."""
-    if node.expressions or not isinstance(node.parent, exp.Coalesce | exp.EQ | exp.NEQ):
+    """An empty list beside another value is of its type, and else one of whole numbers."""
+    if node.expressions:
+        _check_inner(node)
         return None
-    return exp.Literal.string("{}")
+    if isinstance(node.parent, exp.Cast):
+        return None
+    if isinstance(node.parent, _TYPING):
+        return exp.Literal.string("{}")
+    return exp.cast(node.copy(), "INT[]", dialect="postgres")
 
 
 def _index(node: exp.Expr) -> exp.Expr | None:
@@ -143,7 +172,56 @@ _REVERSED = _listed("SELECT v FROM UNNEST(x) WITH ORDINALITY AS u(v, n) ORDER BY
 _POSITION = _template("ARRAY_POSITION(x, y)", "x", "y")
 _HAS_ALL = _template("x @> y", "x", "y")
 _HAS_ANY = _template("x && y", "x", "y")
+_FLAT = _template("CASE WHEN NOT x IS NULL THEN ARRAY(SELECT UNNEST(x)) END", "x")
+_AGGREGATED = {
+    "avg": "list_avg", "mean": "list_avg", "sum": "list_sum", "count": "list_count",
+    "any_value": "list_any_value", "first": "list_first", "last": "list_last",
+    "median": "list_median", "mode": "list_mode", "product": "list_product",
+    "bool_and": "list_bool_and", "bool_or": "list_bool_or", "string_agg": "list_string_agg",
+}  # fmt: skip
+_EXTREMES: dict[str, type[exp.Func]] = {"min": exp.ArrayMin, "max": exp.ArrayMax}
+
+
+def _aggregate(node: exp.Expr) -> exp.Expr | None:
+    """``list_aggregate(l, 'sum')`` and its like as the function of that name."""
+    match node.expressions:
+        case [of, exp.Literal() as name] if name.name.lower() in _EXTREMES:
+            return BY_CLASS[_EXTREMES[name.name.lower()]](call("", of))
+        case [of, exp.Literal() as name] if name.name.lower() in _AGGREGATED:
+            called = _AGGREGATED[name.name.lower()]
+            made = call(called, of)
+            return BY_NAME[called](made) if called in BY_NAME else made
+    return None
+
+
+def _resized(node: exp.Expr) -> exp.Expr | None:
+    """A list of another length; what is added is NULL, or the value that is given."""
+    of, size, *value = node.expressions
+    return call("list_resize", of, size, *(value or [exp.Null()]))
+
+
+def _sliced(node: exp.Expr) -> exp.Expr | None:
+    return _STEPS(node) if len(node.expressions) > 3 else call("list_slice", *node.expressions)
+
+
+def _part_of(node: exp.Expr) -> exp.Expr | None:
+    ends = [node.args.get(name) or exp.Null() for name in ("start", "end")]
+    return _STEPS(node) if node.args.get("step") else call("list_slice", node.this, *ends)
+
+
+_NEGATIVE = _template("-LIST_DOT_PRODUCT(x, y)", "x", "y")
 BY_NAME: dict[str, Change] = {
+    "list_slice": _sliced,
+    "list_resize": _resized,
+    **dict.fromkeys(("list_negative_inner_product", "list_negative_dot_product"), _NEGATIVE),
+    "list_inner_product": lambda node: call("list_dot_product", *node.expressions),
+    "array_intersect": lambda node: call("list_intersect", *node.expressions),
+    "array_select": lambda node: call("list_select", *node.expressions),
+    "array_where": lambda node: call("list_where", *node.expressions),
+    "array_resize": _resized,
+    **dict.fromkeys(
+        ("list_aggregate", "array_aggregate", "list_aggr", "array_aggr", "aggregate"), _aggregate
+    ),
     "list_sum": _element_query("SUM(v)"),
     "list_avg": _element_query("CAST(AVG(v) AS DOUBLE PRECISION)"),
     "list_count": _if_known("COUNT(v)"),
@@ -179,7 +257,11 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.ArrayMin: _element_query("MIN(v)"),
     exp.ArrayReverse: _REVERSED,
     exp.ArraySize: _array_size,
+    exp.ArraySlice: _part_of,
+    exp.CosineDistance: _template("1 - LIST_COSINE_SIMILARITY(x, y)", "x", "y"),
+    exp.EuclideanDistance: lambda node: call("list_distance", node.this, node.expression),
     exp.Bracket: _index,
+    exp.Flatten: _FLAT,
     exp.GenerateSeries: _numbers,
     exp.In: _in_list,
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from sqlglot import exp
 
+from journal.sql.array_text import parse_list, text_of_array
 from journal.sql.blob_literals import literal_bytes
 from journal.sql.builders import call
 from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
@@ -21,6 +23,8 @@ _RENAMED = {
     "today": "current_date",
     "uuidv4": "gen_random_uuid",
     "array_push_back": "array_append",
+    "greatest_common_divisor": "gcd",
+    "least_common_multiple": "lcm",
 }
 """Functions that take the same arguments under another name."""
 
@@ -47,6 +51,21 @@ _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x"
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
 
 
+def _quotient(node: exp.Expr) -> exp.Expr | None:
+    """A DOUBLE, whatever is divided; ``safe``: NULL where the divisor is zero."""
+    if node.args.get("typed"):
+        return None
+    divisor = node.expression
+    if node.args.get("safe"):
+        divisor = exp.Nullif(this=divisor.copy(), expression=exp.Literal.number(0))
+    made = exp.Div(this=_double(node.this), expression=_double(divisor), typed=True)
+    return exp.paren(made, copy=False)
+
+
+def _double(value: exp.Expr) -> exp.Expr:
+    return exp.cast(value.copy(), "DOUBLE")
+
+
 def _ours(name: str, *arguments: exp.Expr) -> exp.Expr:
     """A call of a function in our schema, where it has the name that its column shall have."""
     schema = exp.to_identifier("_palimpsest", quoted=True)
@@ -62,6 +81,31 @@ def _mean(node: exp.Expr) -> exp.Expr | None:
         inner = inner.this
     name = _MEANS.get(type(inner))
     return None if name is None else _ours(name, node)
+
+
+def _window(node: exp.Expr) -> exp.Expr | None:
+    """A window of a mean, or of the nearest row before or behind whose value is not NULL."""
+    inner = node.this
+    if isinstance(inner, exp.IgnoreNulls) and isinstance(inner.this, exp.Lag | exp.Lead):
+        return _nearest_known(node, inner.this)
+    return _mean(node)
+
+
+def _nearest_known(node: exp.Expr, inner: exp.Expr) -> exp.Expr | None:
+    offset = inner.args.get("offset")
+    if (offset is not None and offset.name != "1") or inner.args.get("default") is not None:
+        return _IGNORE_NULLS(node)
+    if node.args.get("alias") is not None or node.args.get("order") is None:
+        return _IGNORE_NULLS(node)
+    is_lag = isinstance(inner, exp.Lag)
+    made = node.copy()
+    made.set("this", _ours("last_known" if is_lag else "any_value", inner.this))
+    one, all_rows = exp.Literal.number(1), "UNBOUNDED"
+    ends = {"start": all_rows, "start_side": "PRECEDING", "end": one, "end_side": "PRECEDING"}
+    if not is_lag:
+        ends = {"start": one, "start_side": "FOLLOWING", "end": all_rows, "end_side": "FOLLOWING"}
+    made.set("spec", exp.WindowSpec(kind="ROWS", **ends))
+    return made
 
 
 def _rounded(node: exp.Expr) -> exp.Expr | None:
@@ -87,9 +131,14 @@ def _any_value(node: exp.Expr) -> exp.Expr | None:
 
 
 def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
+    """The first or the last value that is not NULL; what lies nearest is the window's matter."""
     inner = node.this
-    if isinstance(inner, exp.AnyValue):
+    if isinstance(inner, exp.Lag | exp.Lead) and isinstance(node.parent, exp.Window):
+        return None
+    if isinstance(inner, exp.AnyValue | exp.FirstValue | exp.First):
         return _ours("any_value", inner.this)
+    if isinstance(inner, exp.LastValue | exp.Last):
+        return _ours("last_known", inner.this)
     return _IGNORE_NULLS(node)
 
 
@@ -111,9 +160,46 @@ def _json_at(name: str) -> Change:
     return change
 
 
-def _bytes(node: exp.Expr) -> exp.Expr | None:
-    """A literal of bytes."""
+def _dense(name: str) -> Change:
+    """JSON that is made of values has no blanks between its parts."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        return _ours("json_dense", call(name, *node.expressions))
+
+    return change
+
+
+def _json_of(node: exp.Expr) -> exp.Expr | None:
+    """A value as JSON; a text that is written out is told to be one."""
+    if len(node.expressions) != 1:
+        return None
+    (value,) = node.expressions
+    if value.is_string:
+        value = exp.cast(value.copy(), "TEXT")
+    return _ours("json_dense", exp.Anonymous(this="pg_catalog.to_json", expressions=[value.copy()]))
+
+
+_NO_OBJECT = _refused("json_object", "use PostgreSQL's json_build_object")
+
+
+def _json_object(node: exp.Expr) -> exp.Expr | None:
+    """An object of keys and values, without blanks between them."""
+    if not all(isinstance(pair, exp.JSONKeyValue) for pair in node.expressions):
+        return _NO_OBJECT(node)
+    parts: list[exp.Expr] = []
+    for pair in node.expressions:
+        parts += [exp.cast(pair.this.copy(), "TEXT"), pair.expression.copy()]
+    return _ours("json_dense", call("json_build_object", *parts))
+
+
+def _literal(node: exp.Expr) -> exp.Expr | None:
+    """A literal of bytes, and one of a list as DuckDB writes it."""
     assert isinstance(node, exp.Cast)
+    value = node.this
+    if node.to.is_type(exp.DType.ARRAY) and value.is_string and value.name.endswith("]"):
+        with suppress(ValueError):
+            node.set("this", exp.Literal.string(text_of_array(parse_list(value.name))))
+        return None
     given = literal_bytes(node)
     if given is not None:
         node.set("this", exp.Literal.string(f"\\x{given.hex()}"))
@@ -156,6 +242,10 @@ _BY_NAME: dict[str, Change] = {
     "error": _template("_palimpsest.fail(x)", "x"),
     "epoch_us": _MICROSECONDS,
     "any_value": lambda node: _ours("any_value", *node.expressions),
+    "json_group_array": _dense("json_agg"),
+    "json_group_object": _dense("json_object_agg"),
+    "json_of": _json_of,
+    "try_strptime": formats.try_moment,
     "fdiv": _DIVIDED,
     "round_even": _round_even,
     "multiply": _template("x * y", "x", "y"),
@@ -168,15 +258,19 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     **_REFUSED_KINDS,
     exp.AnyValue: _any_value,
     **dict.fromkeys(_MEANS, _mean),
-    exp.Filter: _mean,
+    exp.Filter: lambda node: aggregates.without_filter(node) or _mean(node),
+    exp.Summarize: _refused("SUMMARIZE", "ask for min, max, avg and count of its columns"),
     exp.Round: _rounded,
+    exp.Div: _quotient,
+    exp.IntDiv: lambda node: _ours("whole_quotient", node.this, node.expression),
+    exp.Glob: texts.matches_glob,
     exp.Sign: _template("CAST(SIGN(x) AS SMALLINT)", "x"),
     exp.IsInf: _template("ABS(CAST(x AS DOUBLE PRECISION)) = 'Infinity'", "x"),
     exp.Log: _logarithm,
     exp.StrToTime: formats.parse_moment,
     exp.TimeToStr: formats.format_moment,
-    exp.Window: _mean,
-    exp.Cast: _bytes,
+    exp.Window: _window,
+    exp.Cast: _literal,
     exp.Literal: _scientific,
     exp.IgnoreNulls: _ignore_nulls,
     exp.JSONExtract: _json_at("json_at"),
@@ -190,7 +284,8 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     **aggregates.BY_CLASS,
     exp.DateBin: _bucket,
     exp.DateFromParts: lambda n: call("make_date", *(n.args[p] for p in ("year", "month", "day"))),
-    exp.JSONObject: _refused("json_object", "use PostgreSQL's json_build_object"),
+    exp.JSONObject: _json_object,
+    exp.JSONArray: lambda node: _ours("json_dense", call("json_build_array", *node.expressions)),
     exp.ToMap: _refused("STRUCT and MAP values", "use a table of pairs, or JSON"),
     exp.Lambda: _refused("lambda functions", "unnest the array, and aggregate it again"),
 }

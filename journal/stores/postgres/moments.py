@@ -33,14 +33,24 @@ _WHOLE = {spelling: unit for unit, spellings in _UNITS.items() for spelling in s
     unit: unit for unit in ("dow", "isodow", "doy", "isoyear", "decade", "century", "millennium")
 }
 """Parts of a moment that are whole numbers, by their spellings."""
+_OF_YEARS = frozenset({"YEAR", "ISOYEAR", "DECADE", "CENTURY", "MILLENNIUM"})
 _TENS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
 
 
 def _part(name: str) -> Change:
-    return _template(f"CAST(FLOOR(EXTRACT({name} FROM x)) AS BIGINT)", "x")
+    part = f"EXTRACT({name} FROM x)"
+    if name in _OF_YEARS:
+        # That of an infinite moment is infinite too; of its months PostgreSQL says nothing.
+        part = f"NULLIF(NULLIF({part}, 'Infinity'), '-Infinity')"
+    return _template(f"CAST(FLOOR({part}) AS BIGINT)", "x")
 
 
 _FRACTIONAL = {"second": _part("SECOND"), "millisecond": _part("MILLISECONDS")}
+_AS_DOUBLE = {
+    "epoch": _template("CAST(EXTRACT(EPOCH FROM x) AS DOUBLE PRECISION)", "x"),
+    "julian": _template("CAST(EXTRACT(JULIAN FROM x) AS DOUBLE PRECISION)", "x"),
+}
+"""Parts of a moment that have a fraction."""
 _ERA = _template("CAST(EXTRACT(YEAR FROM x) > 0 AS INTEGER)", "x")
 _MICROSECONDS = _template("TIMESTAMP '1970-01-01' + (n) * INTERVAL '1 microsecond'", "n")
 
@@ -50,6 +60,10 @@ def _date_part(node: exp.Expr) -> exp.Expr | None:
     assert isinstance(node, exp.Anonymous)
     unit, *moment = node.expressions
     name = unit.name.lower() if isinstance(unit, exp.Literal) else ""
+    if len(moment) == 1 and name == "era":
+        return _ERA(exp.Hour(this=moment[0]))
+    if len(moment) == 1 and name in _AS_DOUBLE:
+        return _AS_DOUBLE[name](exp.Hour(this=moment[0]))
     if len(moment) != 1 or name not in _WHOLE:
         return None
     return _part(_WHOLE[name].upper())(exp.Hour(this=moment[0]))
@@ -121,7 +135,7 @@ _INTERVALS = {
 }
 BY_NAME: dict[str, Change] = {
     **{name: _template(f"x * INTERVAL '{one}'", "x") for name, one in _INTERVALS.items()},
-    **{name: _part(name) for name in ("century", "decade", "millennium", "isoyear")},
+    **{name: _part(name.upper()) for name in ("century", "decade", "millennium", "isoyear")},
     "millisecond": _part("MILLISECONDS"),
     "microsecond": _part("MICROSECONDS"),
     "nanosecond": _template("CAST(EXTRACT(MICROSECONDS FROM x) * 1000 AS BIGINT)", "x"),
@@ -142,8 +156,22 @@ BY_NAME: dict[str, Change] = {
     "date_diff": _difference_in,
     "datediff": _difference_in,
     "weekday": _part("DOW"),
+    "datesub": lambda node: call("date_sub", *node.expressions),
+    "julian": _AS_DOUBLE["julian"],
 }
+
+
+def _interval(node: exp.Expr) -> exp.Expr | None:
+    """An amount that is no constant, times the unit."""
+    amount, unit = node.this, node.args.get("unit")
+    if amount is None or unit is None or isinstance(amount, exp.Literal):
+        return None
+    one = exp.Interval(this=exp.Literal.string("1"), unit=exp.var(unit.name))
+    return exp.paren(exp.Mul(this=exp.paren(amount.unnest().copy()), expression=one), copy=False)
+
+
 BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.Interval: _interval,
     exp.CurrentTime: lambda node: None if node.this else exp.var("CURRENT_TIME"),
     exp.Extract: _extract,
     exp.ToDays: _template("x * INTERVAL '1 day'", "x"),

@@ -1,5 +1,6 @@
-"""Functions that the adapter's SQL calls in schema ``_palimpsest``: those of ``functions.sql``, and
-families of them, which differ in a name and a type only: what rounds, what averages, what is least.
+"""Functions that the adapter's SQL calls in schema ``_palimpsest``: those of ``functions.sql`` and
+``duckdb_functions.sql``, and families of them, which differ in a name and a type only: what rounds,
+what averages, what is least.
 """
 
 from __future__ import annotations
@@ -24,14 +25,29 @@ _ROUNDED = (
     ("bigint, integer", "bigint", "round($1::numeric, $2)::bigint"),
     ("integer, integer", "integer", "round($1::numeric, $2)::integer"),
 )
-_MILLISECONDS = "floor(EXTRACT(EPOCH FROM $1)::numeric * 1000)::bigint"
+_MILLISECONDS = "round(EXTRACT(EPOCH FROM $1)::numeric * 1000)::bigint"
+_FILES = ("functions.sql", "duckdb_functions.sql")
+_OF_NUMBERS = {
+    **{name: name for name in ("skewness", "kurtosis", "kurtosis_pop", "mad", "geomean", "sem")},
+    "geometric_mean": "geomean",
+}
+"""Aggregates that look at all their numbers again, and the functions that do."""
+_AS_THEY_ARE = ("smallint", "integer", "bigint", "numeric", "boolean", "text")
+"""Types whose texts are DuckDB's as well."""
+_UNDEFINED = {
+    **dict.fromkeys(("sin", "cos", "tan", "cot"), "abs($1) = 'Infinity'"),
+    **dict.fromkeys(("asin", "acos"), "abs($1) > 1"),
+    "sqrt": "$1 < 0",
+}
+"""Where a function of a DOUBLE is no number, and PostgreSQL's ends in an error."""
 
 
 def statements() -> Iterator[str]:
     """What makes each function, or makes it again over itself."""
-    text = files("journal.stores.postgres").joinpath("functions.sql").read_text("utf-8")
-    _, *written = text.split("\n\n")
-    yield from written
+    for name in _FILES:
+        text = files("journal.stores.postgres").joinpath(name).read_text("utf-8")
+        _, *written = text.split("\n\n")
+        yield from written
     for name in _MEANS:
         # What these aggregates give of numbers is a DOUBLE; of intervals, what it is.
         for given, shown in _MEAN:
@@ -40,6 +56,17 @@ def statements() -> Iterator[str]:
         yield _function(f"round({given})", shown, body)
     for kind in ("timestamp", "timestamptz", "date"):
         yield _function(f"epoch_ms({kind})", "bigint", _MILLISECONDS)
+    for kind in _AS_THEY_ARE:
+        yield _function(f"shown({kind})", "text", "$1::text")
+    for name, where in _UNDEFINED.items():
+        body = f"CASE WHEN {where} THEN 'NaN'::{_DOUBLE} ELSE {name}($1) END"
+        yield _function(f"boundless_{name}({_DOUBLE})", _DOUBLE, body)
+    for name, made in _OF_NUMBERS.items():
+        yield (
+            f"CREATE OR REPLACE AGGREGATE _palimpsest.{name}({_DOUBLE})"
+            f" (SFUNC = _palimpsest.kept_number, STYPE = {_DOUBLE}[], PARALLEL = SAFE,"
+            f" FINALFUNC = _palimpsest.{made}_of)"
+        )
     for name, of_two in (("min", "least"), ("max", "greatest")):
         # These types have an order, and no such aggregate.
         for kind in ("boolean", "uuid", "bytea"):

@@ -26,7 +26,7 @@ from journal.model.store_session import Parameters, RecordDialect, batches_of
 from journal.model.version import Version
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
-from journal.stores.postgres.arrow import arrow_table
+from journal.stores.postgres.arrow import arrow_table, whole_numbers
 from journal.stores.postgres.cursor import (
     ChunkCursor,
     CommitFailed,
@@ -321,7 +321,7 @@ class PostgresSession:
     def _in_python(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         if self._cursor.has_far_moments:
             rows = without_far(rows, [name for name, _, _ in self._shape()])
-        return in_python(rows, self._cursor.intervals)
+        return in_python(rows, self._cursor.intervals, self._cursor.whole_numbers)
 
     def _next_rows(self, size: int) -> list[tuple[Any, ...]]:
         """As many rows as that, at most, with intervals as Arrow has them."""
@@ -420,7 +420,8 @@ class PostgresSession:
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""
         columns = [column.to_pylist() for column in table.columns]
-        return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+        rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+        return in_python(rows, [], whole_numbers(table))
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""

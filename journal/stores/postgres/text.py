@@ -22,6 +22,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.sql import dialects
+from journal.sql.builders import call
 from journal.sql.lowering.select import prepare_selects, result_names
 from journal.stores.postgres.current_views import ease_planning
 from journal.stores.postgres.enums import Enums, name_enums
@@ -94,6 +95,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     tree = ast.copy()
     tree = prepare_selects(write_out_lists(tree))
     _type_asked(tree)
+    _check_bytes(tree)
     ease_planning(tree)
     enums = name_enums(tree)
     parameters: list[str] = []
@@ -176,6 +178,22 @@ def _type_asked(tree: exp.Expr) -> None:
         asked = nodes[0].find_ancestor(exp.Is)
         if len(nodes) == 1 and asked is not None and asked.this.unnest() is nodes[0]:
             asked.set("this", exp.Cast(this=nodes[0], to=exp.DataType(this=exp.DType.TEXT)))
+
+
+def _check_bytes(tree: exp.Expr) -> None:
+    """Let casts to a byte fail beyond it; the type that PostgreSQL has for it holds two."""
+    for cast in list(tree.find_all(exp.Cast)):
+        value = cast.this
+        is_fine = isinstance(value, exp.Null) or (
+            isinstance(value, exp.Literal) and value.is_int and int(value.name) <= _BYTE_MAX
+        )
+        if type(cast) is exp.Cast and cast.to.this is exp.DType.TINYINT and not is_fine:
+            cast.set("to", exp.DataType(this=exp.DType.INT))
+            schema = exp.to_identifier(STORE_SCHEMA, quoted=True)
+            cast.replace(exp.Dot(this=schema, expression=call("one_byte", cast)))
+
+
+_BYTE_MAX = 127
 
 
 def _name_epoch(node: exp.Table, epoch_of: EpochOf, epochs: dict[int, int]) -> None:

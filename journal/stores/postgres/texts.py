@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from functools import partial, reduce
 
 from sqlglot import exp
 
@@ -65,10 +66,86 @@ def _matches_whole(node: exp.Expr) -> exp.Expr | None:
     return exp.Paren(this=exp.RegexpLike(this=node.this, expression=whole))
 
 
+_NO_GLOB = refused("PostgreSQL", "GLOB with a computed pattern", "use a regular expression")
+_GLOB = re.compile(r"\*|\?|\[!?\]?[^\]]*\]|\\.|.", re.S)
+
+
+def matches_glob(node: exp.Expr) -> exp.Expr | None:
+    """``GLOB`` with a pattern that is written out, as a regular expression."""
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string:
+        return _NO_GLOB(node)
+    parts = [_glob_part(found[0]) for found in _GLOB.finditer(pattern.name)]
+    regexp = exp.Literal.string(f"^(?:{''.join(parts)})$")
+    return exp.Paren(this=exp.RegexpLike(this=node.this, expression=regexp))
+
+
+def _glob_part(part: str) -> str:
+    """A part of a pattern of GLOB in a regular expression."""
+    if part in {"*", "?"}:
+        return ".*" if part == "*" else "."
+    if part.startswith("[") and len(part) > 1:
+        negated = part.startswith("[!")
+        inner = part[2 if negated else 1 : -1].replace("\\", "\\\\")
+        return f"[{'^' if negated else ''}{inner}]"
+    return re.escape(part[-1])
+
+
+_BRACES = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
+_PERCENT = re.compile(r"%%|%[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]")
+_NO_FORMAT = refused(
+    "PostgreSQL", "format() and printf() with more than {}, %s and %d", "join the parts with ||"
+)
+
+
+def _filled(how: re.Pattern[str], places: frozenset[str], escapes: dict[str, str]) -> Change:
+    """Puts values into a text that is written out; NULL if one of them is NULL."""
+
+    def change(node: exp.Expr) -> exp.Expr | None:
+        pattern, *values = (
+            node.expressions if isinstance(node, exp.Anonymous) else [node.this, *node.expressions]
+        )
+        if not isinstance(pattern, exp.Literal) or not pattern.is_string:
+            return _NO_FORMAT(node)
+        text, end = pattern.name, 0
+        parts: list[exp.Expr] = []
+        for found in how.finditer(text):
+            parts.append(exp.Literal.string(text[end : found.start()]))
+            end = found.end()
+            if found[0] in escapes:
+                parts.append(exp.Literal.string(escapes[found[0]]))
+            elif found[0] in places and values:
+                parts.append(exp.cast(exp.paren(values.pop(0)), "TEXT"))
+            else:
+                return _NO_FORMAT(node)
+        parts.append(exp.Literal.string(text[end:]))
+        kept = [part for part in parts if not (part.is_string and not part.name)]
+        return exp.paren(reduce(_joined, kept or parts[:1]), copy=False)
+
+    return change
+
+
+def _joined(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.DPipe(this=left, expression=right)
+
+
+_fill_braces = _filled(_BRACES, frozenset({"{}"}), {"{{": "{", "}}": "}"})
+
+
+def _format(node: exp.Expr) -> exp.Expr | None:
+    """With braces; with ``%s`` it is PostgreSQL's own."""
+    pattern = node.this
+    is_own = isinstance(pattern, exp.Literal) and "{" not in pattern.name
+    return None if is_own else _fill_braces(node)
+
+
+_fill_percents = _filled(_PERCENT, frozenset({"%s", "%d"}), {"%%": "%"})
 BY_NAME: dict[str, Change] = {
+    "printf": _fill_percents,
     "unicode": _CODE,
     "ord": _CODE,
     "sha256": _template("ENCODE(SHA256(CONVERT_TO(x, 'UTF8')), 'hex')", "x"),
+    "editdist3": lambda node: call("levenshtein", *node.expressions),
     "prefix": _template("STARTS_WITH(x, y)", "x", "y"),
     "suffix": _ENDS,
     "base64": _BASE64,
@@ -78,6 +155,7 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Decode: _template("CONVERT_FROM(x, 'UTF8')", "x"),
     exp.Encode: _template("CONVERT_TO(x, 'UTF8')", "x"),
     exp.EndsWith: _ENDS,
+    exp.Format: _format,
     exp.FromBase64: _template("DECODE(x, 'base64')", "x"),
     exp.RegexpExtract: _FIRST,
     exp.RegexpExtractAll: _EACH,
@@ -85,7 +163,9 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.RegexpSplit: _template("REGEXP_SPLIT_TO_ARRAY(x, y)", "x", "y"),
     exp.Split: _PLAIN,
     exp.Substring: _substring,
+    exp.Hex: lambda node: call("hex", node.this),
     exp.LowerHex: _template("ENCODE(x, 'hex')", "x"),
     exp.ToBase64: _BASE64,
+    exp.ToBinary: lambda node: call("bin", node.this),
     exp.Unhex: _template("DECODE(x, 'hex')", "x"),
 }

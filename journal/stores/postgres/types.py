@@ -74,6 +74,8 @@ _ARRAYS = {
     1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1187: 1186, 1231: 1700, 2951: 2950,
 }  # fmt: skip
 NUMERIC = 1700
+WHOLE = (39 << 16) + _MODIFIER_HEADER
+"""The modifier of a NUMERIC of 39 digits without a fraction, which stands for a HUGEINT."""
 
 
 @lru_cache(maxsize=4096)
@@ -93,6 +95,8 @@ def type_name(oid: int, modifier: int) -> str:
         return type_name(element, modifier) + "[]"
     if oid == NUMERIC and modifier >= _MODIFIER_HEADER:
         packed = modifier - _MODIFIER_HEADER
+        if modifier == WHOLE:
+            return "HUGEINT"
         return f"DECIMAL({packed >> 16},{packed & 0x7FF})"
     found = _NAMES.get(oid)
     return "VARCHAR" if found is None else found[0]
@@ -122,6 +126,8 @@ def arrow_type(oid: int, modifier: int) -> pa.DataType | None:
         if packed < 0 or packed >> 16 > _DECIMAL256_DIGITS:
             return None
         precision, scale = packed >> 16, packed & 0x7FF
+        if modifier == WHOLE:
+            return pa.decimal128(_DECIMAL128_DIGITS, 0)
         wide = precision > _DECIMAL128_DIGITS
         return pa.decimal256(precision, scale) if wide else pa.decimal128(precision, scale)
     found = _NAMES.get(oid)

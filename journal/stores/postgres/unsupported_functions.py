@@ -70,6 +70,10 @@ _ADVICE = {
         " json_value json_array json_object json_copy_strftime_if_date"
         " json_copy_strftime_if_timestamp json_serialize_sql json_deserialize_sql"
     ),
+    "order and compare by a collation of the server: ORDER BY s COLLATE ..": (
+        "icu_sort_key icu_collate_de collate_de"
+    ),
+    "write the rows with VALUES": "test_all_types test_vector_types repeat_row",
     "use md5 or sha256": "hash md5_number md5_number_lower md5_number_upper create_sort_key",
     "encode it in the client": (
         "hex to_hex bin to_binary from_binary unbin to_base url_encode url_decode bar"
