@@ -117,3 +117,51 @@ def _quoted_item(text: str, at: int, item: Callable[[str], Any]) -> tuple[Any, i
         parts.append(text[at])
         at += 1
     return item("".join(parts)), at + 1
+
+
+def parse_list(text: str) -> list[Any]:
+    """The elements of a list as DuckDB writes it, ``[1, NULL, 'it\\'s', [..]]``, as texts.
+
+    Raises ValueError for a text that is none.
+    """
+    found, end = _bracketed(text.strip(), 0)
+    if end != len(text.strip()):
+        raise ValueError(f"something follows the list {text[:end]}")
+    return found
+
+
+_WORD = re.compile(r"[^,\[\]]*")
+_QUOTED = re.compile(r"\s*(?:'((?:[^'\\]|\\.|'')*)'|\"((?:[^\"\\]|\\.)*)\")\s*", re.S)
+
+
+def _bracketed(text: str, at: int) -> tuple[list[Any], int]:
+    """A list from where its bracket stands, and the place behind it."""
+    found: list[Any] = []
+    if text[at : at + 1] != "[":
+        raise ValueError("it does not begin with a bracket")
+    at += 1
+    if text[at:].lstrip().startswith("]"):
+        return found, text.index("]", at) + 1
+    while True:
+        item, at = _listed(text, at)
+        found.append(item)
+        sign = text[at : at + 1]
+        if sign == "]":
+            return found, at + 1
+        if sign != ",":
+            raise ValueError("it has no bracket at its end")
+        at += 1
+
+
+def _listed(text: str, at: int) -> tuple[Any, int]:
+    if text[at:].lstrip().startswith("["):
+        item, end = _bracketed(text, text.index("[", at))
+        return item, end + len(text[end:]) - len(text[end:].lstrip())
+    quoted = _QUOTED.match(text, at)
+    if quoted is not None:
+        word = quoted[1] if quoted[1] is not None else quoted[2]
+        return re.sub(r"\\(.)", r"\1", word, flags=re.S).replace("''", "'"), quoted.end()
+    plain = _WORD.match(text, at)
+    assert plain is not None
+    word = plain[0].strip()
+    return (None if word.upper() == "NULL" else word), plain.end()

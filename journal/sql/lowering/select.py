@@ -8,7 +8,6 @@ Pure; changes the tree that it is given.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -17,13 +16,22 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from journal.sql.builders import sources_of
+from journal.sql.lowering.chosen_columns import (
+    all_hold,
+    chosen_outputs,
+    columns_of_star,
+    has_columns,
+)
 from journal.sql.lowering.limits import count_shares, is_share
 from journal.sql.lowering.qualify import filter_around, rank_distinct
+from journal.sql.lowering.set_operations import prepare_set_operations
 from journal.sql.lowering.sources import prepare_sources
 from journal.sql.relations import ident
 
 _ALL = "ALL"
 Known = Mapping[str, list[str]]
+_FILTERING = frozenset({"SEMI", "ANTI"})
+"""Joins that bring no columns."""
 _NOTHING: Known = MappingProxyType({})
 
 
@@ -43,14 +51,17 @@ def prepare_selects(
     prepare_sources(holder)
     _name_sources(holder)
     _unname_rows(holder)
+    prepare_set_operations(holder, result_names)
     for select in reversed(list(holder.find_all(exp.Select))):
         _expand_stars(select)
         _group_by_all(select)
-        _order_by_all(select)
+        _order_by_all(select, len(select.expressions))
         if not distinct_on:
             rank_distinct(select)
         _inline_aliases(select)
         _move_qualify(select)
+    for operation in holder.find_all(exp.SetOperation):
+        _order_by_all(operation, len(result_names(operation) or ()))
     prepared = holder.this
     assert isinstance(prepared, exp.Expr)
     prepared.pop() if prepared.parent is not None else None
@@ -113,6 +124,8 @@ def source_columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | Non
 
 def _own_columns(source: exp.Expr, known: Known) -> list[str] | None:
     """The columns of a source by the names that its alias may replace."""
+    if isinstance(source, exp.Lateral) and isinstance(source.this, exp.Subquery):
+        source = source.this
     if isinstance(source, exp.Subquery) and not source.args.get("pivots"):
         inner = source.this
         is_join = isinstance(inner, exp.Subquery) and bool(inner.args.get("joins"))
@@ -154,19 +167,30 @@ def result_names(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
 
     ``known`` are the columns of relations that the tree only names.
     """
+    if isinstance(query, exp.SetOperation) and query.args.get("by_name"):
+        sides = [result_names(side, known) for side in (query.this, query.expression)]
+        if sides[0] is None or sides[1] is None:
+            return None
+        first = {fold(name) for name in sides[0]}
+        return [*sides[0], *(name for name in sides[1] if fold(name) not in first)]
     if isinstance(query, exp.SetOperation | exp.Subquery):
         return result_names(query.this, known) if isinstance(query.this, exp.Query) else None
+    if isinstance(query, exp.Values):
+        first = query.expressions[0].unalias()
+        return [f"col{place}" for place in range(len(first.expressions) or 1)]
     found: list[str] = []
     for item in query.selects:
-        if item.is_star or isinstance(item, exp.Columns):
-            inner = _starred(query, exp.Star() if isinstance(item, exp.Columns) else item, known)
-            if inner is None:
+        if has_columns(item):
+            if _starred(query, exp.Star(), known) is None:
                 return None
-            if isinstance(item, exp.Columns):
-                found += [name for _, name in _matching(item, inner)]
-            else:
-                star = item.this if isinstance(item, exp.Column) else item
-                found += [kept.alias_or_name for kept in _columns_of_star(star, inner)]
+            chosen = chosen_outputs(item, lambda star: _starred(query, star, known))
+            found += [output.alias_or_name for output in chosen]
+        elif item.is_star:
+            inner = _starred(query, item, known)
+            if inner is None or _is_ordered_by_store(query, item):
+                return None
+            star = item.this if isinstance(item, exp.Column) else item
+            found += [kept.alias_or_name for kept in columns_of_star(star, inner)]
         else:
             found.append(item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else "")
     return found
@@ -179,6 +203,7 @@ def _starred(
     if not isinstance(query, exp.Select):
         return None
     of = star.table if isinstance(star, exp.Column) else ""
+    joins = {id(join.this): join for join in query.args.get("joins") or ()}
     found: list[tuple[str, str]] = []
     for source in sources_of(query):
         alias = source.alias_or_name
@@ -187,19 +212,40 @@ def _starred(
         columns = source_columns(source, known)
         if columns is None:
             return None
-        found += [(alias, name) for name in columns]
-    for join in query.args.get("joins") or ():
-        if join.args.get("using") or join.method:
-            return None
+        join = joins.get(id(source))
+        if join is not None and not of and join.kind.upper() in _FILTERING:
+            continue
+        shared = frozenset() if join is None or of else _joined_names(join, found, columns)
+        # Where both have it, a column without a table is the one of both.
+        found = [("" if fold(name) in shared else other, name) for other, name in found]
+        found += [(alias, name) for name in columns if fold(name) not in shared]
     return found
+
+
+def _is_ordered_by_store(query: exp.Query, star: exp.Expr) -> bool:
+    """True for a star whose columns the store puts in its own order, joined ones first."""
+    is_plain = type(star) is exp.Star and not any(star.args.values())
+    joins = query.args.get("joins") or ()
+    return is_plain and any(j.args.get("using") or j.method.upper() == "NATURAL" for j in joins)
+
+
+def _joined_names(
+    join: exp.Join, before: list[tuple[str, str]], columns: list[str]
+) -> frozenset[str]:
+    """The columns that a join makes one of: those behind USING, and of NATURAL all of a name."""
+    if join.args.get("using"):
+        return frozenset(fold(name.name) for name in join.args["using"])
+    if join.method.upper() != "NATURAL":
+        return frozenset()
+    return frozenset(fold(name) for _, name in before) & frozenset(map(fold, columns))
 
 
 def _expand_stars(select: exp.Select) -> None:
     items: list[exp.Expr] = []
     changed = False
     for item in select.expressions:
-        if isinstance(item, exp.Columns):
-            items += _columns_of_star(exp.Star(), _matching(item, _starred(select, exp.Star())))
+        if has_columns(item):
+            items += chosen_outputs(item, lambda star: _starred(select, star))
             changed = True
             continue
         star = item.this if isinstance(item, exp.Column) else item
@@ -217,46 +263,13 @@ def _expand_stars(select: exp.Select) -> None:
                 advice="list the columns",
             )
         changed = True
-        items += _columns_of_star(star, columns)
+        items += columns_of_star(star, columns)
     if changed:
         select.set("expressions", items)
-
-
-def _matching(item: exp.Expr, columns: list[tuple[str, str]] | None) -> list[tuple[str, str]]:
-    """The columns whose names a regular expression is found in."""
-    pattern = item.this
-    if columns is None or not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise _refusal("COLUMNS(..) like this", "give a regular expression, or list the columns")
-    try:
-        found = [(alias, name) for alias, name in columns if re.search(pattern.name, name)]
-    except re.error as error:
-        raise _refusal(
-            f"COLUMNS({pattern.name!r}), which is not a regular expression", ""
-        ) from error
-    if not found:
-        raise PalimpsestError(
-            Code.UNKNOWN_COLUMN,
-            f"no column matches COLUMNS({pattern.name!r})",
-            advice="DESCRIBE shows the columns",
-        )
-    return found
-
-
-def _columns_of_star(star: exp.Expr, columns: list[tuple[str, str]]) -> list[exp.Expr]:
-    left_out = {fold(e.name) for e in star.args.get("except_") or ()}
-    replaced = {fold(e.alias): e for e in star.args.get("replace") or ()}
-    renamed = {fold(e.this.name): e.alias for e in star.args.get("rename") or ()}
-    kept: list[exp.Expr] = []
-    for alias, name in columns:
-        key = fold(name)
-        if key in left_out:
-            continue
-        if key in replaced:
-            kept.append(replaced[key].copy())
-            continue
-        column = exp.column(exp.to_identifier(name, quoted=True), table=alias or None)
-        kept.append(exp.alias_(column, renamed[key], quoted=True) if key in renamed else column)
-    return kept
+    for name in ("where", "having", "qualify"):
+        clause = select.args.get(name)
+        if clause is not None and has_columns(clause.this):
+            clause.set("this", all_hold(clause.this, lambda star: _starred(select, star)))
 
 
 def _group_by_all(select: exp.Select) -> None:
@@ -271,14 +284,14 @@ def _group_by_all(select: exp.Select) -> None:
         select.set("group", None)
 
 
-def _order_by_all(select: exp.Select) -> None:
+def _order_by_all(select: exp.Query, width: int) -> None:
     order = select.args.get("order")
     if order is None or len(order.expressions) != 1:
         return
     (ordered,) = order.expressions
     key = ordered.this
     bare = isinstance(key, exp.Column | exp.Var) and not getattr(key, "table", "")
-    if not bare or str(key.name).upper() != _ALL:
+    if not bare or str(key.name).upper() != _ALL or not width:
         return
     terms = [
         exp.Ordered(
@@ -286,7 +299,7 @@ def _order_by_all(select: exp.Select) -> None:
             desc=ordered.args.get("desc"),
             nulls_first=ordered.args.get("nulls_first"),
         )
-        for place in range(1, len(select.expressions) + 1)
+        for place in range(1, width + 1)
     ]
     order.set("expressions", terms)
 
@@ -331,7 +344,7 @@ def _move_qualify(select: exp.Select) -> None:
             raise _refusal("QUALIFY behind a star whose columns are not known", "list the columns")
         if item.is_star:
             star = item.this if isinstance(item, exp.Column) else item
-            outputs += _columns_of_star(star, columns)
+            outputs += columns_of_star(star, columns)
         else:
             outputs.append(item)
     if any(source_columns(source) is None for source in sources_of(select)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.relations import ident, union_all
+from journal.sql.relations import column, ident, union_all
 
 _SAMPLED = "_palimpsest_sampled"
 _METHODS = frozenset({"BERNOULLI", "SYSTEM", "RESERVOIR"})
@@ -29,6 +29,8 @@ def prepare_sources(holder: exp.Expr) -> None:
     for sample in list(holder.find_all(exp.TableSample)):
         _sampled(sample)
     for join in list(holder.find_all(exp.Join)):
+        if join.kind.upper() in {"SEMI", "ANTI"} and join.args.get("using"):
+            _name_joined(join)
         if join.method.upper() == "ASOF":
             _as_of(join)
         elif join.method.upper() == "POSITIONAL":
@@ -106,6 +108,23 @@ def _as_of(join: exp.Join) -> None:
     join.set("this", lateral)
     join.set("method", None)
     join.set("on", exp.true())
+
+
+def _name_joined(join: exp.Join) -> None:
+    """``a SEMI JOIN b USING (x)`` as one ON a condition, beside a single relation before it."""
+    select = join.parent
+    first = None
+    if isinstance(select, exp.Select) and select.args["joins"][0] is join:
+        first = select.args["from_"].this
+    if first is None or not first.alias_or_name:
+        raise _refused("SEMI or ANTI JOIN .. USING like this", "give its condition behind ON")
+    sides = first.alias_or_name, join.this.alias_or_name
+    equal = [
+        exp.EQ(this=column(name.name, sides[0]), expression=column(name.name, sides[1]))
+        for name in join.args["using"]
+    ]
+    join.set("using", None)
+    join.set("on", exp.and_(*equal, copy=False))
 
 
 def _is_of(value: exp.Expr, name: str) -> bool:
