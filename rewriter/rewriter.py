@@ -29,6 +29,7 @@ from rewriter.lineage.inherited_tags import trace_writes, with_inherited_tags
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
+from rewriter.reading.duckdb_on_postgres import in_words_of_postgres
 from rewriter.reading.enum_texts import text_enums
 from rewriter.reading.enum_values import type_enum_values
 from rewriter.reading.postgres_dialect import in_words_of_the_store
@@ -130,7 +131,8 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     Raises INVARIANT for a statement on which the rewriter itself fails: nothing of it has run.
     """
     try:
-        plan = _plan_of(in_words_of_the_store(statement, context), context)
+        spelled = in_words_of_postgres(in_words_of_the_store(statement, context), context)
+        plan = _plan_of(spelled, context)
         check_policy_sources(plan, context)
         return plan
     except (PalimpsestError, RecursionError, MemoryError):

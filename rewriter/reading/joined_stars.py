@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import fold
+from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.reading.output_names import source_names
@@ -35,6 +36,39 @@ def put_joined_first(select: exp.Select, context: RewriteContext) -> None:
         outputs = select.expressions
         place = next(i for i, output in enumerate(outputs) if output is star)
         select.set("expressions", [*outputs[:place], *map(column, names), *outputs[place:]])
+
+
+def put_joined_in_place(select: exp.Select, context: RewriteContext) -> exp.Select | None:
+    """A query whose ``*`` is written out as DuckDB orders it, for stores that order otherwise.
+
+    None where the store orders them likewise, and where they are not known.
+    """
+    if context.capabilities.joins_in_place or not _stars(select):
+        return None
+    if not _first_columns(select, context):
+        return None
+    known = ctes_in_reach(select, context)
+    found: list[tuple[str, str]] = []
+    joins: Sequence[exp.Join] = select.args.get("joins") or []
+    for source, join in ((select.args["from_"].this, None), *((j.this, j) for j in joins)):
+        names = source_names(source, context, known)
+        if names is None or not all(names) or not source.alias_or_name:
+            return None
+        if join is not None and join.kind.upper() in {"SEMI", "ANTI"}:
+            continue
+        there = [name for _, name in found]
+        joined = (_joined(join, there, names) if join is not None else None) or []
+        found = [("" if _has_any([name], joined) else of, name) for of, name in found]
+        found += [(source.alias_or_name, name) for name in names if not _has_any([name], joined)]
+    made = copy_tree(select)
+    outputs: list[exp.Expr] = []
+    for output in made.expressions:
+        if isinstance(output, exp.Star):
+            outputs += [column(name, of) if of else column(name) for of, name in found]
+        else:
+            outputs.append(output)
+    made.set("expressions", outputs)
+    return made
 
 
 def _stars(select: exp.Select) -> list[exp.Star]:

@@ -1,0 +1,86 @@
+"""What DuckDB refuses and PostgreSQL takes, in a statement of DuckDB's dialect. Pure.
+
+SELECT, SELECT FROM t        without a list
+PIVOT t ON 'x' USING ..      on a constant
+1::DECIMAL(40)               a DECIMAL has 38 digits at most
+'01/02/2024'::DATE           a day is written from its year
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import position_of
+
+_DIGITS_MAX = 38
+_DAY = re.compile(r"\s*(\d{1,4})([-/ \\])(\d{1,2})\2(\d{1,2})(?!\d)(.*)", re.S)
+_OTHER_DAY = re.compile(
+    r"\s*(epoch|-?infinity)\s*|\s*([+-]\d+|\d{5,7})-\d.*|.*\(BC\).*", re.S | re.I
+)
+_MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
+CHECKED: tuple[type[exp.Expr], ...] = (exp.Select, exp.Pivot, exp.DataType)
+
+
+def check_node(node: exp.Expr) -> None:
+    """Raise the error that DuckDB has for a SELECT, a PIVOT or a type."""
+    match node:
+        case exp.Select() if not node.expressions and not isinstance(node.parent, exp.Exists):
+            raise _refused(
+                Code.SYNTAX, "SELECT clause without selection list", "list the columns", node
+            )
+        case exp.Pivot() if not node.args.get("unpivot"):
+            for on in node.expressions:
+                if isinstance(on, exp.Literal | exp.Null):
+                    constant = on.sql(dialect="duckdb")
+                    said = f'Cannot pivot on constant value "{constant}"'
+                    raise _refused(Code.SYNTAX, said, "name a column", node)
+        case exp.DataType() if node.this is exp.DType.DECIMAL:
+            _check_digits(node)
+
+
+def day_of_text(value: str, node: exp.Expr) -> str | None:
+    """A text as DuckDB reads it as a day or a moment; None for one that means the same already.
+
+    Raises MOMENT_TEXT for a text that is none to DuckDB.
+    """
+    found = _DAY.fullmatch(value)
+    if found is not None:
+        year, _, month, day, rest = found.groups()
+        said = f"{int(year):04d}-{int(month):02d}-{int(day):02d}{rest}"
+        return None if said == value or not int(year) else said
+    if _OTHER_DAY.fullmatch(value):
+        return None
+    raise PalimpsestError(
+        Code.MOMENT_TEXT,
+        f'invalid date field format: "{value}", expected format is (YYYY-MM-DD)',
+        advice="write it as YYYY-MM-DD HH:MM:SS",
+        position=position_of(node),
+    )
+
+
+def is_moment_text(node: exp.Expr) -> bool:
+    """True for the cast of a text that is written out to a day or a moment."""
+    return (
+        isinstance(node, exp.Cast)
+        and type(node) is exp.Cast
+        and node.this.is_string
+        and node.to.this in _MOMENTS
+    )
+
+
+def _check_digits(kind: exp.DataType) -> None:
+    numbers = [part.this for part in kind.expressions if isinstance(part, exp.DataTypeParam)]
+    if any(isinstance(number, exp.Literal) and number.is_string for number in numbers):
+        said = 'Type "DECIMAL" does not accept such type parameters'
+        raise _refused(Code.BIND, said, "write numbers: DECIMAL(18, 3)", kind)
+    if numbers and isinstance(numbers[0], exp.Literal) and numbers[0].is_int:
+        if not 1 <= int(numbers[0].name) <= _DIGITS_MAX:
+            said = "DECIMAL type width must be between 1 and 38"
+            raise _refused(Code.BIND, said, "take a DOUBLE, or fewer digits", kind)
+
+
+def _refused(code: Code, what: str, advice: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(code, what, advice=advice, position=position_of(node))
