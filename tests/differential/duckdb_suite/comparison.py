@@ -71,8 +71,9 @@ DOCUMENTED = {
     "SECURE views and deferred binding": r"a SECURE view is not supported|DEFER_BINDING",
     "statistics of files": r"the COPY option RETURN_(STATS|FILES) is not supported",
     "rows in no defined order": r"^chosen freely\n",
-    "features that PostgreSQL stores lack": r"a PostgreSQL store has no|"
-    r"merge-joinable or hash-joinable",
+    "features that PostgreSQL stores lack": r"(a PostgreSQL|this) store has no|"
+    r"merge-joinable or hash-joinable|recursive reference to query|"
+    r"(DISTINCT is not implemented for|OVER is not supported for) ",
     "quoted names of types": r"a type's name with a dot or a quote",
     "types that are refused": r"columns of type (NULL|TIMESTAMPTZ_NS|.*UNION)"
     r"|no type TIMESTAMPTZ_NS",

@@ -1,0 +1,106 @@
+"""Expressions of DuckDB's dialect that PostgreSQL reads otherwise, or has no word for.
+
+Each of `tests/fixtures/duckdb_words.txt` gives on a PostgreSQL store what it gives in plain DuckDB,
+with values of the same types, or fails on both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+
+WORDS = Path(__file__).parent.parent / "fixtures" / "duckdb_words.txt"
+SETUP = (
+    """CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b BIGINT, c DOUBLE, d DECIMAL(10, 2),
+    s VARCHAR, dt DATE, ts TIMESTAMP, f BOOLEAN)""",
+    """INSERT INTO t VALUES
+    (1, 10, 100, 1.5, 12.34, 'apple', '2024-01-15', '2024-01-15 10:20:30', true),
+    (2, 20, 200, 2.5, 99.99, 'banana', '2024-02-29', '2024-02-29 23:59:59.123456', false),
+    (3, NULL, 300, NULL, NULL, 'cherry', NULL, NULL, NULL),
+    (4, 10, 400, -3.25, 0.01, 'date', '2023-12-31', '2023-12-31 00:00:00', true),
+    (5, 30, NULL, 0.0, -5.50, NULL, '2024-03-10', '2024-03-10 12:00:00', false)""",
+)
+_QUERY = re.compile(r"(SELECT|DESCRIBE)\b", re.I)
+_FAILED = "failed"
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, list):
+        return [_shown(part) for part in value]
+    return f"{value:.12g}" if isinstance(value, float) else value
+
+
+def _outcome(execute: Callable[[str], Any], sql: str) -> object:
+    """The rows of a query, sorted; that it failed, where it does."""
+    try:
+        rows = execute(sql).fetchall()
+    except (gateway.Error, duckdb.Error):
+        return _FAILED
+    return sorted(repr([_shown(value) for value in row]) for row in rows)
+
+
+@pytest.mark.parametrize("each", [8, pytest.param(1, marks=pytest.mark.long)])
+def test_words_of_duckdb_mean_what_they_mean_there(con: Connection, each: int) -> None:
+    with duckdb.connect() as plain:
+        for sql in SETUP:
+            plain.execute(sql)
+            con.execute(sql)
+        different = []
+        for line in WORDS.read_text("utf-8").splitlines()[::each]:
+            sql = line if _QUERY.match(line) else f"SELECT {line}"
+            wanted, got = _outcome(plain.execute, sql), _outcome(con.execute, sql)
+            if wanted != got:
+                different.append((sql, wanted, got))
+    assert different == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "code"),
+    [
+        ("SELECT FROM t", "PAL-101"),
+        ("PIVOT t ON 'x' USING sum(a)", "PAL-101"),
+        ("SELECT 1::DECIMAL(40)", "PAL-216"),
+        ("CREATE TABLE u (x DECIMAL(39))", "PAL-216"),
+        ("SELECT '01/02/2024'::DATE", "PAL-317"),
+        ("SELECT t FROM t", "PAL-110"),
+        ("SELECT (1, 2)", "PAL-110"),
+        ("SUMMARIZE t", "PAL-110"),
+        ("SELECT icu_sort_key(s, 'en') FROM t", "PAL-110"),
+    ],
+)
+def test_what_duckdb_refuses_or_the_store_lacks_has_a_code(
+    con: Connection, sql: str, code: str
+) -> None:
+    con.execute(SETUP[0])
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql).fetchall()
+    assert f"[{code}]" in str(raised.value)
+
+
+def test_a_byte_takes_no_more_than_a_byte_has(con: Connection) -> None:
+    con.execute("CREATE TABLE t (b TINYINT)")
+    for values in ("VALUES (300)", "SELECT 200"):
+        with pytest.raises(gateway.Error, match="out of range"):
+            con.execute(f"INSERT INTO t {values}")
+    con.execute("INSERT INTO t VALUES (-128), (127)")
+    assert con.execute("SELECT * FROM t ORDER BY b").fetchall() == [(-128,), (127,)]
+
+
+def test_whole_numbers_stay_whole_through_tables_and_views(con: Connection) -> None:
+    con.execute(SETUP[0])
+    con.execute(SETUP[1])
+    con.execute("CREATE TABLE sums AS SELECT sum(b) AS s FROM t")
+    con.execute("CREATE VIEW v AS SELECT sum(b) // 2 AS half, c::VARCHAR AS c FROM t GROUP BY c")
+    assert con.execute("SELECT s, s + 1 FROM sums").fetchall() == [(1000, 1001)]
+    assert con.execute("DESCRIBE sums").fetchall()[0][:2] == ("s", "HUGEINT")
+    assert con.execute("SELECT * FROM v WHERE c = '2.5'").fetchall() == [(100, "2.5")]
+    arrow = con.execute("SELECT sum(b) AS s FROM t").fetch_arrow()
+    assert arrow.to_pylist() == [{"s": 1000}]
