@@ -219,8 +219,20 @@ def _extract(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     return call("date_part", node.name.lower(), node.expression)
 
 
+def _of_null(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """An aggregate of nothing but NULL, of which PostgreSQL asks the type."""
+    if not isinstance(node.this, exp.Null):
+        return None
+    kind = "BOOLEAN" if isinstance(node, exp.LogicalAnd | exp.LogicalOr) else "INT"
+    made = node.copy()
+    made.set("this", exp.cast(exp.Null(), kind))
+    return made
+
+
 def _sum(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     """How often something is true."""
+    if isinstance(node.this, exp.Null):
+        return _of_null(node, types)
     if types.kind_of(node.this) != "BOOLEAN":
         return None
     return exp.Sum(this=exp.cast(node.this.copy(), "INT"))
@@ -247,25 +259,39 @@ def _power(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return exp.Pow(this=base, expression=node.expression.copy())
 
 
-def _between(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """A value in the middle of DECIMALs has their digits; others are cut off."""
-    is_within = isinstance(node, exp.WithinGroup)
-    if is_within != isinstance(node.this, exp.PercentileCont) or (
-        isinstance(node.parent, exp.WithinGroup)
-    ):
+def _median(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    return _with_digits(node, types.of(node.this).kind or "")
+
+
+def _quantile(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A quantile of values in the order that ORDER BY within the call gives them."""
+    part, kind = node.args.get("expression"), types.of(node.this).kind or ""
+    if isinstance(node.parent, exp.WithinGroup):
         return None
-    if is_within and isinstance(node.this.this, exp.Array):
+    made: exp.Expr = node
+    if isinstance(part, exp.Order):
+        ordered = exp.Order(expressions=[item.copy() for item in part.expressions])
+        made = exp.WithinGroup(this=type(node)(this=part.this.copy()), expression=ordered)
+        part = part.this
+    is_one = isinstance(node, exp.PercentileCont) and not isinstance(part, exp.Array)
+    cut = _with_digits(made, kind) if is_one else None
+    return cut or (None if made is node else made)
+
+
+def _within(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    quantile = node.this
+    if not isinstance(quantile, exp.PercentileCont) or isinstance(quantile.this, exp.Array):
         return None
-    value = node.expression.expressions[0].this if is_within else node.this
-    kind = types.of(value).kind or ""
+    return _with_digits(node, types.of(node.expression.expressions[0].this).kind or "")
+
+
+def _with_digits(node: exp.Expr, kind: str) -> exp.Expr | None:
+    """A value in the middle of DECIMALs with their digits; others are cut off."""
     if not kind.startswith("DECIMAL(") or isinstance(node.parent, exp.Window | exp.Filter):
-        return None
-    if not is_within and isinstance(node.args.get("expression"), exp.Order | exp.Array):
         return None
     to = exp.DataType.build(kind, dialect="duckdb")
     digits = int(to.expressions[1].name) if len(to.expressions) > 1 else 0
-    cut = call("trunc", exp.cast(node.copy(), "BIGNUM"), digits)
-    return exp.Cast(this=cut, to=to)
+    return exp.Cast(this=call("trunc", exp.cast(node.copy(), "BIGNUM"), digits), to=to)
 
 
 def _counted(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -395,10 +421,14 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.SimilarTo: _similar,
     exp.Extract: _extract,
     exp.Sum: _sum,
+    **dict.fromkeys((exp.Avg, exp.LogicalAnd, exp.LogicalOr), _of_null),
+    **dict.fromkeys((exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg), _of_null),
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), _boundless),
     **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), _boundless),
     exp.Pow: _power,
-    **dict.fromkeys((exp.Median, exp.PercentileCont, exp.WithinGroup), _between),
+    exp.Median: _median,
+    exp.WithinGroup: _within,
+    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), _quantile),
     exp.Count: _counted,
     exp.Typeof: _typeof,
     exp.GenerateSeries: _series,

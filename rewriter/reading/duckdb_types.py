@@ -50,6 +50,10 @@ class DuckDBTypes(ValueTypes):
         if isinstance(node, exp.Sum):
             kind = self._short(node.this, depth)
             return "HUGEINT" if kind in _WHOLE or kind == "BOOLEAN" else kind
+        if isinstance(node, exp.Anonymous) and node.name.lower() == "list_sum":
+            kind = self.of(node.expressions[0], depth).kind or ""
+            element = _SAME.get(name := kind.removesuffix("[]"), name)
+            return "HUGEINT" if kind.endswith("[]") and element in _WHOLE else None
         if isinstance(node, exp.Div | exp.IntDiv):
             return self._quotient(node, depth)
         if isinstance(node, _SUMMED):

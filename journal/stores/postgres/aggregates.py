@@ -110,6 +110,26 @@ def _approximate(node: exp.Expr) -> exp.Expr | None:
     return exp.PercentileDisc(this=node.this, expression=node.args.get("quantile"))
 
 
+_NO_ORDER = refused(
+    "PostgreSQL", "ORDER BY or DISTINCT in this call", "order the rows in a subquery, or by OVER"
+)
+_RANKS = (
+    *(exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.RowNumber, exp.Ntile),
+    *(exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue),
+)
+
+
+def _without_order(node: exp.Expr) -> exp.Expr | None:
+    """A function of windows, which takes the order of its window."""
+    return _NO_ORDER(node) if any(isinstance(p, _ORDER) for p in node.iter_expressions()) else None
+
+
+def _mode(node: exp.Expr) -> exp.Expr | None:
+    return _NO_ORDER(node) if isinstance(node.this, _ORDER) else _MODE(node)
+
+
+_ORDER = (exp.Order, exp.Distinct)
+_MODE = _over("window_mode", _template("MODE() WITHIN GROUP (ORDER BY x)", "x"))
 BY_NAME: dict[str, Change] = {
     "mean": _call("AVG(CAST(x AS DOUBLE PRECISION))", "x"),
     "favg": _call("AVG(CAST(x AS DOUBLE PRECISION))", "x"),
@@ -127,7 +147,8 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Max: _first_of("DESC"),
     exp.Min: _first_of("ASC"),
     exp.Median: _over("window_median", lambda _: None),
-    exp.Mode: _over("window_mode", _template("MODE() WITHIN GROUP (ORDER BY x)", "x")),
+    exp.Mode: _mode,
+    **dict.fromkeys(_RANKS, _without_order),
     exp.Quantile: lambda node: exp.PercentileDisc(
         this=node.this, expression=node.args.get("quantile")
     ),

@@ -12,6 +12,9 @@ RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
 $$
 
 -- What // gives: of whole numbers a whole one, of others what / gives.
+CREATE OR REPLACE FUNCTION _palimpsest.whole_quotient(smallint, smallint)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS 'SELECT $1::integer / $2'
+
 CREATE OR REPLACE FUNCTION _palimpsest.whole_quotient(integer, integer)
 RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS 'SELECT $1 / $2'
 
@@ -232,6 +235,10 @@ RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     FROM (SELECT convert_to($1, 'UTF8') AS bytes) AS encoded,
         generate_series(0, length(bytes) - 1) AS n
 $$
+
+CREATE OR REPLACE FUNCTION _palimpsest.bit_count(smallint)
+RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+$$SELECT length(replace($1::integer::bit(16)::text, '0', ''))::smallint$$
 
 CREATE OR REPLACE FUNCTION _palimpsest.bit_count(bigint)
 RETURNS smallint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS

@@ -231,6 +231,13 @@ def _scientific(node: exp.Expr) -> exp.Expr | None:
     return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DType.DOUBLE))
 
 
+_NO_KEYS = _refused("recursive queries with USING KEY", "keep the latest rows in the query around")
+
+
+def _recursion(node: exp.Expr) -> exp.Expr | None:
+    return _NO_KEYS(node) if node.args.get("key_expressions") else None
+
+
 _REFUSED_NAMES, _REFUSED_KINDS = refused_everywhere("PostgreSQL")
 _BY_NAME: dict[str, Change] = {
     **_REFUSED_NAMES,
@@ -260,6 +267,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     **dict.fromkeys(_MEANS, _mean),
     exp.Filter: lambda node: aggregates.without_filter(node) or _mean(node),
     exp.Summarize: _refused("SUMMARIZE", "ask for min, max, avg and count of its columns"),
+    exp.CTE: _recursion,
     exp.Round: _rounded,
     exp.Div: _quotient,
     exp.IntDiv: lambda node: _ours("whole_quotient", node.this, node.expression),
