@@ -158,12 +158,13 @@ def _try_cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 
 
 def _arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """Of bytes the result is a byte; the remainder of a DOUBLE is one."""
+    """Of small numbers the result is as small; the remainder of a DOUBLE is one."""
     kinds = {types.kind_of(side) for side in (node.this, node.expression)}
     if isinstance(node, exp.Mod) and FLOATS & kinds:
         return call("float_remainder", node.this, node.expression)
-    if "TINYINT" in kinds and types.kind_of(node) == "TINYINT":
-        return exp.cast(exp.paren(node.copy(), copy=False), "TINYINT", dialect="duckdb")
+    kind = types.kind_of(node)
+    if kind in kinds and (kind == "TINYINT" or (kind == "SMALLINT" and len(kinds) > 1)):
+        return exp.cast(exp.paren(node.copy(), copy=False), kind, dialect="duckdb")
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.model.schema import fold
@@ -25,12 +27,7 @@ class DuckDBTypes(ValueTypes):
 
     def kind_of(self, node: exp.Expr) -> str | None:
         """The type of a value, without the digits of a DECIMAL; None where it is not told."""
-        kind = self.of(node).kind
-        return None if kind is None else _SAME.get(name := kind.partition("(")[0], name)
-
-    def is_whole(self, node: exp.Expr) -> bool:
-        """True for whole numbers."""
-        return self.kind_of(node) in _WHOLE
+        return _without_digits(self.of(node).kind)
 
     def _made_kind(self, node: exp.Expr, depth: int) -> str | None:
         if isinstance(node, exp.Literal) and node.is_string:
@@ -66,10 +63,8 @@ class DuckDBTypes(ValueTypes):
     def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
         """What a choice between values is: of whole numbers the widest."""
         told = [node for node in nodes if not isinstance(node, exp.Null)]
-        kinds = {self._short(node, depth + 1) for node in told}
-        if kinds and kinds <= {*_WHOLE}:
-            return ValueType(kind=max(kinds, key=lambda kind: _WHOLE.index(kind or "")))
-        return super()._first(nodes, depth)
+        kind = _widest_whole([(node, self._short(node, depth + 1)) for node in told])
+        return super()._first(nodes, depth) if kind is None else ValueType(kind=kind)
 
     def _in_source(self, source: exp.Expr, name: str, depth: int) -> ValueType | None:
         """Also of the elements that UNNEST gives."""
@@ -84,8 +79,7 @@ class DuckDBTypes(ValueTypes):
     def _short(self, node: exp.Expr, depth: int) -> str | None:
         while isinstance(node, exp.Distinct) and len(node.expressions) == 1:
             node = node.expressions[0]
-        kind = self.of(node, depth).kind
-        return None if kind is None else _SAME.get(name := kind.partition("(")[0], name)
+        return _without_digits(self.of(node, depth).kind)
 
     def _quotient(self, node: exp.Binary, depth: int) -> str | None:
         kinds = [self._short(side, depth) for side in (node.this, node.expression)]
@@ -101,17 +95,40 @@ class DuckDBTypes(ValueTypes):
         kinds = [self._short(side, depth) for side in sides]
         if FLOATS & {*kinds}:
             return "DOUBLE"
-        if not set(kinds) <= {*_WHOLE}:
-            return super()._made_kind(node, depth)
-        bound = [kind for kind, side in zip(kinds, sides, strict=True) if not _is_constant(side)]
-        return max(bound or kinds, key=lambda kind: _WHOLE.index(kind or ""))
+        kind = _widest_whole(list(zip(sides, kinds, strict=True)))
+        return super()._made_kind(node, depth) if kind is None else kind
 
 
-def _is_constant(node: exp.Expr) -> bool:
-    """True for a whole number that is written out and fits every type."""
+def _without_digits(kind: str | None) -> str | None:
+    """A type without what narrows it; that of a list as it is."""
+    if kind is None or kind.endswith("]"):
+        return kind
+    name = kind.partition("(")[0]
+    return _SAME.get(name, name)
+
+
+def _widest_whole(values: Sequence[tuple[exp.Expr, str | None]]) -> str | None:
+    """The type of whole numbers together, of which constants take that of the others if they fit.
+
+    None for no values, and for some that are not known to be whole.
+    """
+    kinds = [kind for _, kind in values]
+    if not kinds or not {*kinds} <= {*_WHOLE}:
+        return None
+    bound = [kind for node, kind in values if _constant(node) is None]
+    top = max((_WHOLE.index(kind or "") for kind in bound), default=-1)
+    for node, kind in values:
+        number = _constant(node)
+        if number is not None and (top < 0 or number > _LARGEST[top]):
+            top = max(top, _WHOLE.index(kind or ""))
+    return _WHOLE[top]
+
+
+def _constant(node: exp.Expr) -> int | None:
+    """A whole number that is written out, without its sign."""
     value = node.unnest()
     value = value.this if isinstance(value, exp.Neg) else value
-    return isinstance(value, exp.Literal) and value.is_int and int(value.name) <= _BYTE_MAX
+    return int(value.name) if isinstance(value, exp.Literal) and value.is_int else None
 
 
-_BYTE_MAX = 127
+_LARGEST = (2**7 - 1, 2**15 - 1, 2**31 - 1, 2**63 - 1, 2**127 - 1)
