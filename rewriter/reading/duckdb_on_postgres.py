@@ -326,7 +326,8 @@ def _as_json(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
 def _row(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """A row as an output is a STRUCT."""
     output = node.parent if isinstance(node.parent, exp.Alias) else node
-    if isinstance(output.parent, exp.Select) and output.arg_key == "expressions":
+    in_values = isinstance(node.parent, exp.Tuple) and isinstance(node.parent.parent, exp.Values)
+    if in_values or (isinstance(output.parent, exp.Select) and output.arg_key == "expressions"):
         raise _no_struct("a row as an output", node)
     return None
 

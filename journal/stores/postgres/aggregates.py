@@ -16,7 +16,7 @@ _template = partial(template, "postgres")
 _ALONE = refused("PostgreSQL", "FILTER or OVER here", "aggregate in a subquery with WHERE")
 
 
-def _bare(change: Change) -> Change:
+def alone(change: Change) -> Change:
     """What is no aggregate itself but made of one."""
 
     def checked(node: exp.Expr) -> exp.Expr | None:
@@ -27,13 +27,13 @@ def _bare(change: Change) -> Change:
     return checked
 
 
-def _over(name: str, otherwise: Change) -> Change:
+def _in_window(name: str, otherwise: Change) -> Change:
     """An aggregate of our own over the rows of a window; else what ``otherwise`` gives."""
 
     def change(node: exp.Expr) -> exp.Expr | None:
         if isinstance(node.parent, exp.Window) and node.arg_key == "this":
             return call(name, node.this)
-        return _bare(otherwise)(node)
+        return alone(otherwise)(node)
 
     return change
 
@@ -58,7 +58,7 @@ def _of_extreme(order: str) -> Change:
     def change(node: exp.Expr) -> exp.Expr | None:
         above = node.parent
         if not isinstance(above, exp.Filter) or isinstance(above.parent, exp.Window):
-            return _bare(plain)(node)
+            return alone(plain)(node)
         made = filtered(call("", node.this, node.expression, above.expression.this))
         above.set("expression", None)
         return made
@@ -73,7 +73,7 @@ def without_filter(node: exp.Expr) -> exp.Expr | None:
 
 def _first_of(order: str) -> Change:
     """``max(x, n)``: the greatest of the values, in a list."""
-    several = _bare(
+    several = alone(
         _template(
             f"LIST_SLICE(ARRAY_AGG(x ORDER BY x {order}) FILTER (WHERE NOT x IS NULL), 1, n)",
             *("x", "n"),
@@ -90,7 +90,7 @@ def _first_of(order: str) -> Change:
 def _of_several(order: str) -> Change:
     """``arg_max(x, y, n)``: the values beside the greatest others, in a list."""
     one = _of_extreme(order)
-    several = _bare(
+    several = alone(
         _template(
             f"LIST_SLICE(ARRAY_AGG(x ORDER BY y {order})"
             " FILTER (WHERE NOT x IS NULL AND NOT y IS NULL), 1, n)",
@@ -129,14 +129,14 @@ def _mode(node: exp.Expr) -> exp.Expr | None:
 
 
 _ORDER = (exp.Order, exp.Distinct)
-_MODE = _over("window_mode", _template("MODE() WITHIN GROUP (ORDER BY x)", "x"))
+_MODE = _in_window("window_mode", _template("MODE() WITHIN GROUP (ORDER BY x)", "x"))
 BY_NAME: dict[str, Change] = {
     "mean": _call("AVG(CAST(x AS DOUBLE PRECISION))", "x"),
     "favg": _call("AVG(CAST(x AS DOUBLE PRECISION))", "x"),
     "fsum": _call("SUM(CAST(x AS DOUBLE PRECISION))", "x"),
     "kahan_sum": _call("SUM(CAST(x AS DOUBLE PRECISION))", "x"),
     "sumkahan": _call("SUM(CAST(x AS DOUBLE PRECISION))", "x"),
-    "arbitrary": _bare(_template("(ARRAY_AGG(x))[1]", "x")),
+    "arbitrary": alone(_template("(ARRAY_AGG(x))[1]", "x")),
 }
 BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.ApproxDistinct: _call("COUNT(DISTINCT x)", "x"),
@@ -146,7 +146,7 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.GroupingId: lambda node: exp.Grouping(expressions=node.expressions),
     exp.Max: _first_of("DESC"),
     exp.Min: _first_of("ASC"),
-    exp.Median: _over("window_median", lambda _: None),
+    exp.Median: _in_window("window_median", lambda _: None),
     exp.Mode: _mode,
     **dict.fromkeys(_RANKS, _without_order),
     exp.Quantile: lambda node: exp.PercentileDisc(

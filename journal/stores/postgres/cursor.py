@@ -314,11 +314,11 @@ def in_python(rows: Rows, intervals: Sequence[int], whole_numbers: Sequence[int]
     """Rows with values as Python has them, at these places: a month is 30 days."""
     if not intervals and not whole_numbers:
         return rows
-    shown = {**dict.fromkeys(intervals, _span), **dict.fromkeys(whole_numbers, _whole)}
+    shown = {**dict.fromkeys(intervals, _span), **dict.fromkeys(whole_numbers, _whole_number)}
     return [tuple(shown[i](v) if i in shown else v for i, v in enumerate(row)) for row in rows]
 
 
-def _whole(value: Any) -> Any:
+def _whole_number(value: Any) -> Any:
     return None if value is None else int(value)
 
 

@@ -166,7 +166,7 @@ def _dense(name: str) -> Change:
     def change(node: exp.Expr) -> exp.Expr | None:
         return _ours("json_dense", call(name, *node.expressions))
 
-    return change
+    return aggregates.alone(change)
 
 
 def _json_of(node: exp.Expr) -> exp.Expr | None:
