@@ -12,7 +12,12 @@ from sqlglot import exp
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.reading.postgres_quoting import not_here
-from rewriter.reading.visible_columns import ctes_in_reach, names_of_source, relations_of
+from rewriter.reading.visible_columns import (
+    ctes_in_reach,
+    enclosing_statements,
+    names_of_source,
+    relations_of,
+)
 
 
 def check_whole_rows(tree: exp.Expr, context: RewriteContext) -> None:
@@ -21,8 +26,8 @@ def check_whole_rows(tree: exp.Expr, context: RewriteContext) -> None:
         raise not_here(tree, "a SELECT without a list", "write SELECT 1, or SELECT count(*)")
     for column in tree.find_all(exp.Column):
         if not column.table and isinstance(column.this, exp.Identifier) and _is_shown(column):
-            select = column.find_ancestor(exp.Select)
-            if isinstance(select, exp.Select) and _names_row(column, select, context):
+            scope = next(enclosing_statements(column), None)
+            if scope is not None and _names_row(column, scope, context):
                 raise not_here(
                     column,
                     f'the whole row "{column.name}" as a value',
@@ -31,19 +36,19 @@ def check_whole_rows(tree: exp.Expr, context: RewriteContext) -> None:
 
 
 def _is_shown(column: exp.Column) -> bool:
-    node = column.parent
-    if isinstance(node, exp.Cast | exp.Alias):
-        node = node.parent if isinstance(node, exp.Alias) else exp.Select()
-    return isinstance(node, exp.Select) and column.arg_key in {"expressions", "this"}
+    """True for an output of a query or of RETURNING, and for what is cast."""
+    output = column.parent if isinstance(column.parent, exp.Alias) else column
+    is_output = isinstance(output.parent, exp.Select | exp.Returning)
+    is_output = is_output and output.arg_key == "expressions"
+    return is_output or isinstance(column.parent, exp.Cast)
 
 
-def _names_row(column: exp.Column, select: exp.Select, context: RewriteContext) -> bool:
+def _names_row(column: exp.Column, scope: exp.Expr, context: RewriteContext) -> bool:
     """True where a source has the name, and is known to have no such column, as all others."""
-    name, reach, is_source = fold(column.name), None, False
-    sources = [s for s in relations_of(select) if s is not None]
-    if name not in {fold(s.alias_or_name) for s in sources}:
+    name, sources = fold(column.name), relations_of(scope)
+    if name not in {fold(source.alias_or_name) for source in sources}:
         return False
-    reach = ctes_in_reach(select, context)
+    reach, is_source = ctes_in_reach(scope, context), False
     for source in sources:
         names = [fold(n) for n in names_of_source(source, context, reach)]
         if not names or name in names:

@@ -187,6 +187,7 @@ def test_what_postgresql_calls_ambiguous_or_its_own_is_refused(store: Store) -> 
         ("WITH q AS (SELECT 1 AS a, 2 AS a) SELECT q.a FROM q", "42702"),
         ("SELECT b FROM (SELECT * FROM t AS x(a, b), t AS y(c, b)) AS q", "42702"),
         ("SELECT t FROM t", "0A000"),
+        ("UPDATE t SET s = 'b' RETURNING t::text", "0A000"),
         ("SELECT q::text FROM (SELECT 1 AS a) AS q", "0A000"),
         ("SELECT FROM t", "0A000"),
     ):

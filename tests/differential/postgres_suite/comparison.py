@@ -75,7 +75,9 @@ DOCUMENTED = {
     "NULLS NOT DISTINCT and deferrable keys": r"NULLS NOT DISTINCT is|a key with DEFERR",
     "currval and nextval in one statement": r"beside a call that moves the sequence",
     "repeatable samples": r"no sample that can be repeated",
-    "tables without columns": r"PAL-211\] \S+ has no columns|SELECT clause without selection list",
+    "tables without columns": r"PAL-211\] \S+ has no columns|SELECT clause without selection list"
+    r"|PAL-110\] a SELECT without a list",
+    "whole-row values": r"PAL-110\] the whole row",
     "ALTER ROLE SET and schema elements": r"CREATE SCHEMA is not supported",
     "composite types": r"ADD VALUE, RENAME VALUE or RENAME TO was expected near|"
     r"has no STRUCT types",
@@ -108,6 +110,7 @@ UNTRACED = frozenset(
         "digits of avg, stddev, variance",
         "texts of jsonb",
         "digits of seconds",
+        "now() in a transaction",
     }
 )
 """What it tells besides, which no text shows: such rows count as differences."""
