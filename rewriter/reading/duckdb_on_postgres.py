@@ -32,6 +32,7 @@ from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.changed_trees import with_changed_trees
 from rewriter.reading.duckdb_checks import CHECKED, check_node, day_of_text, is_moment_text
+from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
 from rewriter.reading.duckdb_types import FLOATS, TEXTS, DuckDBTypes
 from rewriter.reading.joined_stars import put_joined_in_place
 from rewriter.reading.spelling import result_spelling
@@ -260,41 +261,6 @@ def _power(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return exp.Pow(this=base, expression=node.expression.copy())
 
 
-def _median(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    return _with_digits(node, types.of(node.this).kind or "")
-
-
-def _quantile(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """A quantile of values in the order that ORDER BY within the call gives them."""
-    part, kind = node.args.get("expression"), types.of(node.this).kind or ""
-    if isinstance(node.parent, exp.WithinGroup):
-        return None
-    made: exp.Expr = node
-    if isinstance(part, exp.Order):
-        ordered = exp.Order(expressions=[item.copy() for item in part.expressions])
-        made = exp.WithinGroup(this=type(node)(this=part.this.copy()), expression=ordered)
-        part = part.this
-    is_one = isinstance(node, exp.PercentileCont) and not isinstance(part, exp.Array)
-    cut = _with_digits(made, kind) if is_one else None
-    return cut or (None if made is node else made)
-
-
-def _within(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    quantile = node.this
-    if not isinstance(quantile, exp.PercentileCont) or isinstance(quantile.this, exp.Array):
-        return None
-    return _with_digits(node, types.of(node.expression.expressions[0].this).kind or "")
-
-
-def _with_digits(node: exp.Expr, kind: str) -> exp.Expr | None:
-    """A value in the middle of DECIMALs with their digits; others are cut off."""
-    if not kind.startswith("DECIMAL(") or isinstance(node.parent, exp.Window | exp.Filter):
-        return None
-    to = exp.DataType.build(kind, dialect="duckdb")
-    digits = int(to.expressions[1].name) if len(to.expressions) > 1 else 0
-    return exp.Cast(this=call("trunc", exp.cast(node.copy(), "BIGNUM"), digits), to=to)
-
-
 def _counted(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """``COUNT()``, and ``COUNT(DISTINCT x) OVER``, which PostgreSQL has no form for."""
     counted = node.this
@@ -428,9 +394,9 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), _boundless),
     **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), _boundless),
     exp.Pow: _power,
-    exp.Median: _median,
-    exp.WithinGroup: _within,
-    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), _quantile),
+    exp.Median: spell_median,
+    exp.WithinGroup: spell_within,
+    **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), spell_quantile),
     exp.Count: _counted,
     exp.Typeof: _typeof,
     exp.GenerateSeries: _series,

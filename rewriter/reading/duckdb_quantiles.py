@@ -1,0 +1,61 @@
+"""Medians and quantiles of DuckDB's dialect on a PostgreSQL store. Pure.
+
+median(d), quantile_cont(d, 0.25)      of DECIMALs: cut off to their digits
+quantile_disc(x, 0.5 ORDER BY x DESC)  percentile_disc(0.5) WITHIN GROUP (ORDER BY x DESC)
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import call
+from rewriter.name_resolution import position_of
+from rewriter.reading.duckdb_types import DuckDBTypes
+
+
+def spell_median(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``median(x)``."""
+    return _with_digits(node, types.of(node.this).kind or "")
+
+
+def spell_quantile(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A quantile of values in the order that ORDER BY within the call gives them."""
+    part, kind = node.args.get("expression"), types.of(node.this).kind or ""
+    if isinstance(node.parent, exp.WithinGroup):
+        return None
+    made: exp.Expr = node
+    if isinstance(part, exp.Order):
+        ordered = exp.Order(expressions=[item.copy() for item in part.expressions])
+        made = exp.WithinGroup(this=type(node)(this=part.this.copy()), expression=ordered)
+        part = part.this
+    is_one = isinstance(node, exp.PercentileCont) and not isinstance(part, exp.Array)
+    cut = _with_digits(made, kind) if is_one else None
+    return cut or (None if made is node else made)
+
+
+def spell_within(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``percentile_cont(..) WITHIN GROUP (ORDER BY x)``."""
+    quantile = node.this
+    if not isinstance(quantile, exp.PercentileCont) or isinstance(quantile.this, exp.Array):
+        return None
+    return _with_digits(node, types.of(node.expression.expressions[0].this).kind or "")
+
+
+def _with_digits(node: exp.Expr, kind: str) -> exp.Expr | None:
+    """A value in the middle of DECIMALs with their digits; others are cut off.
+
+    Raises NOT_SUPPORTED for moments, between which PostgreSQL finds none.
+    """
+    if kind.startswith(("TIME", "DATE", "INTERVAL")):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "a PostgreSQL store has no moments between others, as median and quantile_cont give",
+            advice="take quantile_disc, which gives one of the values",
+            position=position_of(node),
+        )
+    if not kind.startswith("DECIMAL(") or isinstance(node.parent, exp.Window | exp.Filter):
+        return None
+    to = exp.DataType.build(kind, dialect="duckdb")
+    digits = int(to.expressions[1].name) if len(to.expressions) > 1 else 0
+    return exp.Cast(this=call("trunc", exp.cast(node.copy(), "BIGNUM"), digits), to=to)
