@@ -38,8 +38,9 @@ def open_database(url: str) -> OpenedStore:
     conninfo, options = split_url(url)
     try:
         from journal.model.wall_clock import wall_clock_us
-        from journal.stores.postgres.journal import DatabaseJournal, drop_staged
+        from journal.stores.postgres.journal import DatabaseJournal
         from journal.stores.postgres.pool import PostgresStore, check_conninfo
+        from journal.stores.postgres.rows import drop_staged
         from journal.stores.postgres.verification import verify
     except ImportError as error:
         raise PalimpsestError(

@@ -22,7 +22,15 @@ from gateway.session.column_names import with_client_names
 from gateway.session.describe_form import DescribeForm
 from gateway.session.diagnosis import with_position
 from gateway.session.explain import ExplainForm
-from gateway.session.forms import Form, InlineForm, OneTripForm, Opened, StatementCall, StoreForm
+from gateway.session.forms import (
+    AskedOnceForm,
+    Form,
+    InlineForm,
+    OneTripForm,
+    Opened,
+    StatementCall,
+    StoreForm,
+)
 from gateway.session.outcome import StatementOutcome
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
@@ -180,10 +188,21 @@ class Executor:
         if request.batch is None:
             if self._cached is not None and self._cached.is_likely(transaction, request):
                 yield CachedForm(self._cached, transaction)
+            usual = StoreForm(journal, planner, transaction, self._usual)
+            if self._may_ask_once(transaction, request):
+                yield AskedOnceForm(usual)
             if self._usual is PlanForm.OPTIMISTIC:
-                yield StoreForm(journal, planner, transaction, PlanForm.OPTIMISTIC)
+                yield usual
         yield StoreForm(journal, planner, transaction, PlanForm.FULL)
         yield StoreForm(journal, planner, transaction, PlanForm.CAREFUL)
+
+    def _may_ask_once(self, transaction: Transaction, request: StatementRequest) -> bool:
+        """True if one trip to the store is likely to do for a statement."""
+        trips = self.journal.at_once
+        if trips is None or request.settings.timezone is not None:
+            return False
+        asks_once = self.planner.may_ask_once(transaction, request.in_form(self._usual))
+        return asks_once and trips.is_asking_likely
 
     def _attempt(self, form: Form[Opened], call: StatementCall) -> StatementOutcome | None:
         """Take a statement through its steps in one form; None if it needs another one."""

@@ -4,6 +4,7 @@
 
     OneTripForm   a bounded write that is committed as it is sent, where nobody else commits
     InlineForm    a bounded write inside the commit section, which commits it at once
+    AskedOnceForm one query of a transaction, sent with all that is around it
     CachedRows    on rows that are in memory (``cached_rows``)
     StoreForm     in the store: first by a plan that fails without saying why, then by a full one;
                   by a careful one where an expression may have failed on a row that has ended
@@ -39,8 +40,10 @@ from journal.model.plan import (
     StatementKind,
     StatementPlan,
 )
+from journal.model.store_session import LongWay
 from journal.transactions.protocol import (
     InlineStatement,
+    OneTrips,
     OneTripStatement,
     OpenJournal,
     OpenStatement,
@@ -316,4 +319,42 @@ class OneTripForm:
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After any error that leaves nothing written: the long way says best what it is."""
+        return plan is not None and error.code not in _FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class AskedOnceForm:
+    """In a transaction, by a plan of one query that is known, on the state that was seen last."""
+
+    store: StoreForm
+
+    def open(self, call: StatementCall) -> AbstractContextManager[OpenStatement]:
+        """A statement of the transaction; the store is asked nothing yet."""
+        return self._trips.asking(self.store.transaction)
+
+    def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
+        """The plan that was made before, if it can be run so."""
+        request = call.request.in_form(self.store.form)
+        plan = self.store.planner.known_plan(statement, request, call.times)
+        if plan is None or not self._trips.takes(plan):
+            return None
+        return plan, dict(request.parameters)
+
+    def run(
+        self, statement: OpenStatement, planned: Planned, call: StatementCall
+    ) -> StatementOutcome | None:
+        """Run its one step; None where the state is another one, or more has to be asked."""
+        try:
+            return self.store.run(statement, planned, call)
+        except LongWay:
+            return None
+
+    @property
+    def _trips(self) -> OneTrips:
+        trips = self.store.journal.at_once
+        assert trips is not None, "the executor looks first"
+        return trips
+
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+        """After any error, as of one trip: the long way says best what it is."""
         return plan is not None and error.code not in _FINAL

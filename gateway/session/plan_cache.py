@@ -70,6 +70,11 @@ class PlanCache:
         entries = self._plans.get(key)
         return entries is not None and entries[0].plan.bounded
 
+    def asks_once(self, key: Hashable) -> bool:
+        """True when the plan made last for this key was one query for few rows."""
+        entries = self._plans.get(key)
+        return entries is not None and entries[0].plan.asks_once
+
     def key_lookups(self, key: Hashable) -> tuple[KeyLookup, ...]:
         """The rows that the plan made last for this key looks up by their keys."""
         entries = self._plans.get(key)

@@ -5,7 +5,7 @@ The only module that has statements rewritten to be run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 from gateway.activity.activity import Activity
@@ -19,6 +19,7 @@ from gateway.session.time_points import TimePoints
 from journal.model.plan import StatementKind, StatementPlan
 from journal.records.entity_rows import entity_versions
 from journal.transactions.protocol import OpenJournal, OpenStatement
+from journal.transactions.transaction import Transaction
 from rewriter.access.check import check_access, check_reached
 from rewriter.access.visible_context import as_seen
 from rewriter.context import RewriteContext, TableScanInfo
@@ -45,12 +46,16 @@ class Planner:
     def known_plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints
     ) -> StatementPlan | None:
-        """The plan of a statement that claims no rows, if it was made before."""
-        scope, settings = statement.transaction.plan_scope, request.settings
+        """The plan of a statement, if it was made before."""
+        transaction, settings = statement.transaction, request.settings
         scan_info, find = scan_info_of(statement, {}), times.of(statement)
-        key, catalog = plan_key(request, scope), statement.transaction.catalog
+        key, catalog = _key(transaction, request), transaction.catalog
         setting = partial(setting_text, settings, catalog=catalog)
         return self.cache.cached_plan(key, catalog, scan_info, find, setting)
+
+    def may_ask_once(self, transaction: Transaction, request: StatementRequest) -> bool:
+        """True if a statement came to one query for few rows when it was planned last."""
+        return self.cache.asks_once(_key(transaction, request))
 
     def plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints
@@ -60,9 +65,7 @@ class Planner:
         transaction = statement.transaction
         seen: dict[int, TableScanInfo] = {}
         scan_info = scan_info_of(statement, seen)
-        claims = transaction.timing is not None and not request.explains and has_locks(parsed)
-        scope = transaction.plan_scope
-        key = plan_key(request, (scope, "claims") if claims else scope)
+        key = _key(transaction, request)
         find = times.of(statement)
         text_of = partial(setting_text, settings, catalog=transaction.catalog)
         plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, text_of)
@@ -93,7 +96,7 @@ class Planner:
             query_settings=settings.query_settings,
             settings=setting,
             deferred=transaction.deferred,
-            claims=claims,
+            claims=_claims(transaction, request),
             role=settings.role,
             snapshot=transaction.snapshot.version,
             kinds=request.kinds,
@@ -120,3 +123,15 @@ class Planner:
         with self._journal.reading_session() as records:
             versions = entity_versions(records, "profile", name)
         return bool(versions) and versions[-1].ended_at is None
+
+
+def _key(transaction: Transaction, request: StatementRequest) -> Hashable:
+    """Under what the plan of a statement is kept, in a transaction."""
+    scope = transaction.plan_scope
+    return plan_key(request, (scope, "claims") if _claims(transaction, request) else scope)
+
+
+def _claims(transaction: Transaction, request: StatementRequest) -> bool:
+    """True for a statement that claims the rows that it reads up to the end of a transaction."""
+    can_wait = transaction.timing is not None and not request.explains
+    return can_wait and has_locks(request.parsed)

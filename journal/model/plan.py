@@ -62,6 +62,8 @@ P_CURRENT = "p_current_"
 """Prefix of the numbers that the session has taken last, numbered in their order."""
 USER_PARAMETER = "u_"
 """Prefix of the client's own parameters."""
+KEY_LOOKUP = "key lookup"
+"""The shape of a table whose one row is looked up by its whole key."""
 BATCH = "p_batch"
 """Relation that holds the parameter rows of an ``executemany``; columns are the parameters."""
 
@@ -429,6 +431,16 @@ class StatementPlan:
     def takes_numbers(self) -> bool:
         """True if running it moves a sequence, even if it writes no row."""
         return any(isinstance(step, TakeNumbers | SetNumber) for step in self.steps)
+
+    @property
+    def asks_once(self) -> bool:
+        """True if one query does all of it, and finds few rows by their keys."""
+        if len(self.steps) != 1 or self.points or self.system or self.lookups:
+            return False
+        if isinstance(self.steps[0], Append):
+            return self.bounded
+        by_key = bool(self.shapes) and all(found.shape == KEY_LOOKUP for found in self.shapes)
+        return isinstance(self.steps[0], Fetch) and by_key
 
     @property
     def asks_nothing(self) -> bool:

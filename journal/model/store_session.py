@@ -45,6 +45,10 @@ class StagedRows:
 RowSet = MemoryRows | StagedRows
 
 
+class LongWay(Exception):
+    """What was tried in one trip has to be done otherwise; nothing is changed, or told."""
+
+
 class RecordDialect(StrEnum):
     """How statements about records are written for a session."""
 

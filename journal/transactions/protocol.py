@@ -99,7 +99,7 @@ class OneTripStatement(OpenStatement, Protocol):
 
 
 class OneTrips(Protocol):
-    """Starts statements that are committed in one trip."""
+    """Starts statements that take one trip to the store."""
 
     @property
     def is_likely(self) -> bool:
@@ -108,7 +108,21 @@ class OneTrips(Protocol):
     def start(
         self, message: str | None, watcher: CancelToken
     ) -> AbstractContextManager[OneTripStatement]:
-        """A statement on the state that was seen last; the store is asked nothing yet."""
+        """A write on the state that was seen last; the store is asked nothing yet."""
+
+    @property
+    def is_asking_likely(self) -> bool:
+        """The same for ``asking``."""
+
+    def takes(self, plan: StatementPlan) -> bool:
+        """True for a plan that one query is all of, which gives few rows."""
+
+    def asking(self, transaction: Transaction) -> OpenStatement:
+        """A statement of a transaction on the state that was seen last, which asks for it with its
+        one query.
+
+        It raises LongWay where the state is another one, or more is asked. Close what is returned.
+        """
 
 
 class RowsInMemory(Protocol):

@@ -16,6 +16,9 @@ from tests.support.postgres import Cluster, free_port
 from tests.support.relay import Relay
 from tests.support.repeatedly import repeatedly
 
+_ALSO = {"SELECT 1": b'{"two"}', "CREATE TABLE u (a INTEGER)": b"COMMIT\0"}
+"""What the commit of few rows sends, all in one trip, and that of definitions as its last word."""
+
 
 @pytest.fixture
 def relay(cluster: Cluster) -> Iterator[Relay]:
@@ -99,14 +102,16 @@ def test_a_wrong_password_is_refused(cluster: Cluster, database: str) -> None:
             admin.execute("SELECT pg_reload_conf()")
 
 
+@pytest.mark.parametrize("also", _ALSO)
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_connection_cut_during_commit_tells_what_became(
-    far: Connection, relay: Relay, arrives: bool
+    far: Connection, relay: Relay, arrives: bool, also: str
 ) -> None:
     far.execute("BEGIN")
     far.execute("INSERT INTO t VALUES (2, 'two')")
+    far.execute(also)
     relay.passes_word = arrives
-    relay.word = b"COMMIT\0"
+    relay.word = _ALSO[also]
     if arrives:
         far.execute("COMMIT")
         assert far.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
@@ -115,13 +120,15 @@ def test_a_connection_cut_during_commit_tells_what_became(
         assert far.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
 
 
+@pytest.mark.parametrize("also", _ALSO)
 def test_the_outcome_is_unknown_where_nobody_can_be_asked(
-    far: Connection, relay: Relay, monkeypatch: pytest.MonkeyPatch
+    far: Connection, relay: Relay, monkeypatch: pytest.MonkeyPatch, also: str
 ) -> None:
     monkeypatch.setattr("journal.stores.postgres.journal.PATIENCE_S", 0.5)
     far.execute("BEGIN")
     far.execute("INSERT INTO t VALUES (2, 'two')")
-    relay.word = b"COMMIT\0"
+    far.execute(also)
+    relay.word = _ALSO[also]
     relay.refuses = True
     assert _state(far, "COMMIT") == "PAL-525"
 

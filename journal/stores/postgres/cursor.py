@@ -25,10 +25,12 @@ from psycopg.raw_cursor import RawCursor
 
 from journal.files.tcp_keepalive import is_quiet
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
 from journal.stores.postgres.types import NUMERIC, WHOLE
 
+BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 _CHUNK_ROWS = 1000
 
 _INTERVAL_OID, _INTERVALS_OID = 1186, 1187
@@ -41,11 +43,27 @@ _INTERVAL = re.compile(
 Rows = list[tuple[Any, ...]]
 Sent = tuple[str, Sequence[Any] | None]
 """A statement as the server gets it, and its parameters."""
+_ROLLBACK = "ROLLBACK"
 _UNKNOWN_STATEMENT = "26000"
 _Kept = tuple[str, tuple[int, ...]]
 """A statement that the server keeps, and the types of its parameters."""
 _TOGETHER_MAX = 100
 """So many statements that are sent together the server keeps for a connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What a query in a transaction of its own assumes: ``holds`` is given the rows of ``state``.
+
+    That is constant SQL, which sees what the query sees.
+    """
+
+    state: str
+    holds: Callable[[Rows], bool]
+
+
+SPENT = Alone("", lambda _: False)
+"""Stands for that of a session whose one query has been run."""
 
 
 class CommitFailed(Exception):
@@ -54,6 +72,13 @@ class CommitFailed(Exception):
     def __init__(self, error: psycopg.Error) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def first_row(result: PGresult) -> tuple[bytes | None, ...]:
+    """The first row of a result, as text; empty without rows."""
+    if not result.ntuples:
+        return ()
+    return tuple(result.get_value(0, i) for i in range(result.nfields))
 
 
 @contextmanager
@@ -82,6 +107,8 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         super().__init__(connection)
+        # The library makes one with the first statement that it runs by itself.
+        self._tx = Transformer(self)
         self._kept: dict[_Kept, bytes] = {}
         self._kept_so_far = 0
 
@@ -108,12 +135,13 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
             raise error_from_result(result, encoding=self._encoding)
         return result
 
-    def run_together(self, statements: Sequence[Sent]) -> list[tuple[bytes | None, ...]]:
-        """Run statements in one trip, of which the last commits; the first row of each, as text.
+    def run_together(self, statements: Sequence[Sent]) -> list[PGresult]:
+        """Run statements in one trip, of which the last ends the transaction; the result of each.
 
         None of them is run after one that fails. The server keeps how it runs them. Raises
         CommitFailed where the last has failed or the connection was cut, psycopg.Error for others.
         """
+        self._reset()
         connection, server, adapting = self._conn, self._pgconn, self._tx
         asked: list[Callable[[], None]] = []
         coming: list[tuple[_Kept, bytes] | None] = []
@@ -137,7 +165,7 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         asked.append(server.pipeline_sync)
         with connection.lock:
             answers = self._answers_of(asked)
-        found: list[tuple[bytes | None, ...]] = []
+        found: list[PGresult] = []
         for kept, result in zip(coming, answers, strict=False):
             if result.status == ExecStatus.FATAL_ERROR:
                 error = error_from_result(result, encoding=self._encoding)
@@ -149,11 +177,25 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
                 raise error
             if kept is not None:
                 self._kept[kept[0]] = kept[1]
-            elif result.ntuples:
-                found.append(tuple(result.get_value(0, i) for i in range(result.nfields)))
             else:
-                found.append(())
+                found.append(result)
         return found
+
+    def run_alone(self, alone: Alone, sql: str, parameters: Sequence[Any] | None) -> bool:
+        """Run a query in a transaction of its own, in one trip; False if it must not count.
+
+        Its result is the one at hand then.
+        """
+        try:
+            _, seen, found, _ = self.run_together(
+                [(BEGIN_STATEMENT, None), (alone.state, None), (sql, parameters), (_ROLLBACK, None)]
+            )
+        except CommitFailed as failed:
+            raise failed.error from failed
+        self._set_results([seen])
+        holds = alone.holds(self.next_rows(None))
+        self._set_results([found])
+        return holds
 
     def _answers_of(self, asked: Sequence[Callable[[], None]]) -> list[PGresult]:
         """The result of each command; a connection whose answers do not all come is closed."""

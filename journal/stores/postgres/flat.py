@@ -291,15 +291,15 @@ def _run(
     return int(found), None if above is None else int(above)
 
 
-def insert_of_new(table: Table) -> exp.Insert:
-    """Appends the rows of ``NEW`` that a flat journal takes."""
+def insert_of_new(table: Table, new: str = NEW) -> exp.Insert:
+    """Appends the rows of ``new`` that a flat journal takes."""
     names = [c.physical for c in table.stored]
     ends = table.ends
     start, end = (column(n.casefold()) for n in ends)
     values: list[exp.Expr] = [column(n.casefold()) for n in names]
     values += [_displayed_version(table, start), _displayed_version(table, end)]
     target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
-    rows = exp.select(*[v.copy() for v in values]).from_(NEW).where(_is_kept(table))
+    rows = exp.select(*[v.copy() for v in values]).from_(new).where(_is_kept(table))
     return exp.Insert(this=target, expression=rows)
 
 

@@ -37,8 +37,14 @@ def conflict_and_above(
 
 @lru_cache(maxsize=_QUERIES_MAX)
 def _conflict_and_above(table: Table, mine: str) -> Query:
+    return Query(late_and_above(table, mine), ())
+
+
+def late_and_above(table: Table, mine: str) -> exp.Select:
+    """Columns ``late`` and ``highest``: whether rows ``mine`` conflict, and what lies above."""
     is_late = exp.Exists(this=_conflicting(table, mine))
-    return Query(exp.select(is_late, versions_above(table, mine).subquery(copy=False)), ())
+    above = versions_above(table, mine).subquery(copy=False)
+    return exp.select(exp.alias_(is_late, "late"), exp.alias_(above, "highest"))
 
 
 def _conflicting(table: Table, mine: str) -> exp.Select:

@@ -31,13 +31,14 @@ from journal.records.numbers import DatabaseNumbers
 from journal.records.seen_states import SeenStates
 from journal.stores.postgres import catalog as rows_of
 from journal.stores.postgres import section
+from journal.stores.postgres.at_once import AtOnce
+from journal.stores.postgres.cursor import BEGIN_STATEMENT
 from journal.stores.postgres.errors import lost_at_commit, still_under_way
-from journal.stores.postgres.layout import drop_rows
 from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
 from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import show_rows, staged_table
-from journal.stores.postgres.statement import AtOnce, DatabaseStatement
-from journal.stores.postgres.store import BEGIN_SECTION, BEGIN_STATEMENT, PostgresSession
+from journal.stores.postgres.statement import DatabaseStatement
+from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
 from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.state import JournalState
@@ -262,6 +263,10 @@ class DatabaseJournal:
         with transaction.committing():
             if not transaction.writes:
                 return None
+            if self.at_once is not None and alongside is None:
+                version = self.at_once.commit(transaction, author, watcher)
+                if version is not None:
+                    return version
             with self.commit_section() as (session, committed, row):
                 with watcher.watching(session):
                     self._check_fence(session, transaction, committed)
@@ -434,15 +439,3 @@ class DatabaseJournal:
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""
         self.store.close()
-
-
-def drop_staged(session: PostgresSession, older_than_us: int) -> list[str]:
-    """Drop staged rows of gateways that ended without a word; their names."""
-    rows = session.text(
-        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE n.nspname = '_palimpsest' AND c.relname LIKE 'w\\_%' AND c.relkind = 'r'"
-    )
-    old = [name for (name,) in rows if int(name.split("_")[1]) < older_than_us]
-    for name in old:
-        drop_rows(session, staged_table(SegmentFile(name, 0, 0, 0)))
-    return old

@@ -35,7 +35,7 @@ _PLACE = "one trip"
 """Where a query keeps the text that is made of it."""
 _ROWS = "rows_written"
 _RECORDED = tuple(name for name in TRANSACTIONS.names if name != _ROWS)
-_IS_NOW = (
+STATE_IS = (
     "SELECT FROM _palimpsest.state WHERE generation = {generation} AND version < {version}"
     f" AND settled < {{version}} AND {stored_format().sql(dialect='postgres')} = '{FORMAT}'"
 )
@@ -118,7 +118,7 @@ def _write(table: Table, heads: tuple[Head, ...], step: Append, rows: Text) -> s
     places = {name: f"${i}" for i, name in enumerate(("generation", *_RECORDED), first)}
     clauses = {
         flat.NEW: f"MATERIALIZED ({rows.sql})",
-        "is_now": f"MATERIALIZED ({_IS_NOW.format(**places)})",
+        "is_now": f"MATERIALIZED ({STATE_IS.format(**places)})",
     }
     fits = "EXISTS (SELECT FROM is_now)"
     if is_flat(table):

@@ -22,7 +22,7 @@ from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.postgres.enums import enums_in
 from journal.stores.postgres.few_rows import ColumnValues
-from journal.stores.postgres.layout import count_rows, spread
+from journal.stores.postgres.layout import count_rows, drop_rows, spread
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import Text, rendered
 from journal.stores.postgres.types import column_type
@@ -93,10 +93,17 @@ def show_texts(
     session: PostgresSession,
     table: Table,
     name: str,
-    fields: Sequence[tuple[str, str]],
+    fields: Fields,
     rows: pa.Table,
 ) -> None:
     """Let queries read rows that are held as text, and were written in some columns."""
+    session.show_values(name, values_of(session, table, fields, rows))
+
+
+def values_of(
+    session: PostgresSession, table: Table, fields: Fields, rows: pa.Table
+) -> list[ColumnValues]:
+    """The columns of such rows, whose types the server has then."""
     shown = [
         ColumnValues(physical, "text", f"{{}}::{column_type(kind)}", rows.column(i).to_pylist())
         for i, (physical, kind) in enumerate(fields)
@@ -106,7 +113,7 @@ def show_texts(
     for index, end in enumerate(_ends(table), len(fields)):
         form = "{}" if bigint else _INSTANT
         shown.append(ColumnValues(end, "bigint", form, rows.column(index).to_pylist()))
-    session.show_values(name, shown)
+    return shown
 
 
 def memory_rows(session: PostgresSession, table: Table) -> pa.Table:
@@ -123,3 +130,15 @@ def _number(table: Table, value: exp.Expr) -> exp.Expr:
     if table.format.version_type is VersionType.BIGINT:
         return value
     return exp.Anonymous(this="epoch_us", expressions=[value])
+
+
+def drop_staged(session: PostgresSession, older_than_us: int) -> list[str]:
+    """Drop staged rows of gateways that ended without a word; their names."""
+    rows = session.text(
+        "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = '_palimpsest' AND c.relname LIKE 'w\\_%' AND c.relkind = 'r'"
+    )
+    old = [name for (name,) in rows if int(name.split("_")[1]) < older_than_us]
+    for name in old:
+        drop_rows(session, staged_table(SegmentFile(name, 0, 0, 0)))
+    return old

@@ -1,55 +1,42 @@
 """Runs one statement in a transaction of the database.
 
 What it writes goes into its client's transaction: rows in memory, or a table that nothing lists
-yet. It changes no journal itself, unless it runs inside the commit section, or commits in one trip.
-That is tried while the commits of this process follow each other: whoever finds that another
-gateway has committed takes the long way, and the longer the more often that happens.
+yet. It changes no journal itself, unless it runs inside the commit section.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from journal.erasure import guard
-from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_VERSION, Append, Query, StatementPlan, Step
 from journal.model.schema import Table
-from journal.model.segment import RowCounts
 from journal.model.store_session import Parameters, RowSet
 from journal.model.version import Version
-from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.sql import held_rows
-from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
-from journal.stores.postgres.errors import lost_at_commit
 from journal.stores.postgres.layout import drop_views, refresh_tiers
-from journal.stores.postgres.one_trip import one_trip_text, run_in_one_trip
-from journal.stores.postgres.pivot import has_pivots
 from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts
-from journal.transactions.group_commit import CancelToken, acquired
 from journal.transactions.scan_access import as_relation, none_known, whole_tiers
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
-from journal.transactions.transaction_rows import Author, inline_row
+from journal.transactions.transaction_rows import Author
 
 if TYPE_CHECKING:
     from journal.stores.postgres.journal import DatabaseJournal
 
 _ROUNDS_MAX = 3
 """The journal is locked, so the second fits, but for statements that choose rows by chance."""
-_PAUSE_MAX = 64
-"""So many statements at most take the long way after one that came second."""
 
 
 class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
@@ -184,101 +171,3 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class DatabaseOneTrip(DatabaseStatement):
-    """A statement whose one write is committed as it is sent, on the state that was seen last.
-
-    It asks the server nothing before; its session is in no transaction.
-    """
-
-    def __init__(
-        self,
-        journal: DatabaseJournal,
-        session: PostgresSession,
-        seen: tuple[StateRow, JournalState],
-        transaction: Transaction,
-        trips: AtOnce,
-    ) -> None:
-        super().__init__(journal, session, seen[1], transaction, seen[0])
-        self._seen_row = seen[0]
-        self._trips = trips
-
-    def takes(self, plan: StatementPlan) -> bool:
-        """True for a plan of one append, of rows that need no look at what was erased."""
-        if len(plan.steps) != 1 or plan.points or plan.system:
-            return False
-        (step,) = plan.steps
-        if not isinstance(step, Append) or not (step.single or step.per_change is not None):
-            return False
-        table, state = self.committed.catalog.by_id(step.table_id), self.committed.tables
-        if table is None or step.query.once("postgres pivots", lambda: has_pivots(step.query.ast)):
-            return False
-        if is_flat(table):
-            # Its own triggers look at what was erased.
-            return True
-        return bool(state[table.id].manifest.heads) and not self.committed.fence.concerns(table)
-
-    def write(self, plan: StatementPlan, run: StatementRun, digest: str, author: Author) -> bool:
-        """Run a plan and commit; False where it has to take the long way, and nothing was done."""
-        (step,) = plan.steps
-        assert isinstance(step, Append), "such a plan was taken"
-        table = run.table(step.table_id, self.transaction.catalog)
-        text = one_trip_text(self.session, self.committed, self._seen_row, table, step)
-        if text is None:
-            return False
-        message, catalog = self.transaction.message, self.committed.catalog
-        record = inline_row(run.version, digest, message, author, catalog, {table.id: RowCounts()})
-        try:
-            total = run_in_one_trip(self.session, text, run.parameters, self._seen_row, record)
-        except PalimpsestError as error:
-            if error.code is not Code.OUTCOME_UNKNOWN:
-                raise
-            if not self._journal.was_committed(run.version, error):
-                raise lost_at_commit() from error
-            with self._journal.reading_session() as session:
-                changed = records.rows_of_commit(session, run.version)
-            each = step.per_change
-            total = changed if each is None else changed // each.changed * each.total
-            run.take_appended(step, total)
-            return True
-        self._trips.note(came_first=total is not None)
-        if total is None:
-            return False
-        run.take_appended(step, total)
-        if run.appended:
-            following = section.after_inline(
-                self.committed, self._seen_row, run.version, run.appended
-            )
-            self._journal.keep(following)
-        return True
-
-
-class AtOnce:
-    """Starts such statements, one after the other; one for each journal of a process."""
-
-    def __init__(self, journal: DatabaseJournal) -> None:
-        self._journal = journal
-        self._lock = threading.RLock()
-        self._pause = self._left = 0
-
-    @property
-    def is_likely(self) -> bool:
-        """False while others commit in between, and inside a turn, which has the lock already."""
-        if self._left and not self._journal.has_turn:
-            self._left -= 1
-            return False
-        return not self._journal.has_turn
-
-    @contextmanager
-    def start(self, message: str | None, watcher: CancelToken) -> Iterator[DatabaseOneTrip]:
-        """A statement on the state that was seen last."""
-        with acquired(self._lock, watcher), self._journal.store.lent() as session:
-            seen = self._journal.seen_last
-            transaction = Transaction(seen[1], message=message)
-            yield DatabaseOneTrip(self._journal, session, seen, transaction, self)
-
-    def note(self, *, came_first: bool) -> None:
-        """Note whether the state was the one that had been seen last."""
-        self._pause = 0 if came_first else min(_PAUSE_MAX, max(1, 2 * self._pause))
-        self._left = self._pause

@@ -22,24 +22,27 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
-from journal.model.store_session import Parameters, RecordDialect, batches_of
+from journal.model.store_session import LongWay, Parameters, RecordDialect
 from journal.model.version import Version
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
-from journal.stores.postgres.arrow import arrow_table, whole_numbers
+from journal.stores.postgres.arrow import whole_numbers
 from journal.stores.postgres.cursor import (
+    BEGIN_STATEMENT,
+    SPENT,
+    Alone,
     ChunkCursor,
     CommitFailed,
     Rows,
     Sent,
-    in_python,
+    first_row,
     mapped,
     names_of_columns,
     translated,
 )
 from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, unknown_outcome
-from journal.stores.postgres.far_moments import without_far
+from journal.stores.postgres.fetching import FetchedRows, Output
 from journal.stores.postgres.few_rows import (
     FEW_ROWS_MAX,
     ColumnValues,
@@ -60,19 +63,16 @@ from journal.stores.postgres.text import (
     temporary,
     unreplaced,
 )
-from journal.stores.postgres.types import oids_of_numbers, stored_type, type_name
+from journal.stores.postgres.types import oids_of_numbers, stored_type
 
-BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_Output = tuple[str, int, int]
-"""Name, type and modifier of a result column."""
 
 
 def no_types(enums: Enums) -> None:
     """Leave it to the server to say which types it lacks."""
 
 
-class PostgresSession:
+class PostgresSession(FetchedRows):
     """One connection; transactions here are short and belong to one statement."""
 
     dialect = RecordDialect.POSTGRES
@@ -98,6 +98,7 @@ class PostgresSession:
         self._few = FewRows()
         self._epoch_of: EpochOf = unreplaced
         self._definitions: Version | None = None
+        self._alone: Alone | None = None
         self.database = connection.info.dbname
         self.used_at = time.monotonic()
 
@@ -165,7 +166,7 @@ class PostgresSession:
         self._finish()
         try:
             with mapped():
-                return self._cursor.run_together(statements)
+                return list(map(first_row, self._cursor.run_together(statements)))
         except CommitFailed as failed:
             raise self._error_at_commit(failed.error) from failed.error
 
@@ -173,7 +174,7 @@ class PostgresSession:
         self._staged.clear()
         self._few.clear()
         self._epoch_of = unreplaced
-        self._definitions = None
+        self._definitions = self._alone = None
         if not self.is_usable:
             return
         with suppress(psycopg.Error):
@@ -187,6 +188,8 @@ class PostgresSession:
 
     def _finish(self) -> None:
         """Let go of a result that nobody reads on."""
+        if self._alone is not None:
+            raise LongWay
         chunks, self._chunks = self._chunks, None
         self._ahead = []
         if isinstance(chunks, Generator):
@@ -205,15 +208,28 @@ class PostgresSession:
         query = self._with_values(query, parameters)
         text = self._with_types(render(query, self._epoch_of))
         sql, values = self._sent(text, parameters)
+        often = often or self._alone is not None
         if often and self._definitions is not None and text.is_lasting:
             # The types of its parameters are found once, so other definitions are another text.
             sql = f"{sql} /* {self._definitions} */"
         else:
             often = False
         with mapped():
-            self._finish()
-            self._cursor.run(sql, values, often=often)
+            if self._alone is not None:
+                self._run_alone(self._alone, sql, values, is_kept=often)
+            else:
+                self._finish()
+                self._cursor.run(sql, values, often=often)
         self._names = text.names or self._names_of(query)
+
+    def _run_alone(
+        self, alone: Alone, sql: str, values: list[Any] | None, *, is_kept: bool
+    ) -> None:
+        self._alone = None
+        self._finish()
+        self._alone = SPENT
+        if not is_kept or not self._cursor.run_alone(alone, sql, values):
+            raise LongWay
 
     def _with_values(self, query: Query, parameters: Parameters) -> Query:
         def ask(wanted: Query) -> list[tuple[Any, ...]]:
@@ -229,6 +245,9 @@ class PostgresSession:
 
     def stream(self, query: Query, parameters: Parameters) -> None:
         """Run a query; its rows come from the server in chunks as they are fetched."""
+        if self._alone is not None:
+            self.execute(query, parameters)
+            return
         query = self._with_values(query, parameters)
         text = self._with_types(render(query, self._epoch_of))
         with mapped():
@@ -276,6 +295,13 @@ class PostgresSession:
         """Read tiers in these epochs until the transaction ends."""
         self._epoch_of = epoch_of
 
+    def run_alone(self, alone: Alone) -> None:
+        """Run the next query in a transaction of its own, in one trip, up to ``rollback``.
+
+        It raises LongWay where what is assumed does not hold, and so does all else that is asked.
+        """
+        self._alone = alone
+
     def know_definitions(self, version: Version) -> None:
         """Of which version all definitions are until the transaction ends; nobody changes them."""
         # Plans for all segments of Greenplum depend on the values: they are made each time.
@@ -298,68 +324,6 @@ class PostgresSession:
         with mapped():
             self._finish()
             self._cursor.run(sql, values)
-
-    def columns(self) -> list[ResultColumn]:
-        return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
-
-    def _shape(self) -> list[_Output]:
-        """The columns of the query that was executed last."""
-        described = self._cursor.description or []
-        names = names_of_columns(self._names, len(described))
-        return [
-            (name or d.name, d.type_code, self._cursor.modifier(i))
-            for i, (d, name) in enumerate(zip(described, names, strict=False))
-        ]
-
-    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
-        return self._in_python(self._next_rows(size))
-
-    def fetch_all(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
-        return self._in_python(self._rest())
-
-    def _in_python(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        if self._cursor.has_far_moments:
-            rows = without_far(rows, [name for name, _, _ in self._shape()])
-        return in_python(rows, self._cursor.intervals, self._cursor.whole_numbers)
-
-    def _next_rows(self, size: int) -> list[tuple[Any, ...]]:
-        """As many rows as that, at most, with intervals as Arrow has them."""
-        with mapped():
-            if self._chunks is None:
-                return self._cursor.next_rows(size)
-            found = self._ahead
-            while len(found) < size and (chunk := next(self._chunks, [])):
-                found += chunk
-            self._ahead = found[size:]
-            return found[:size]
-
-    def _rest(self) -> list[tuple[Any, ...]]:
-        """All rows that are left, likewise."""
-        with mapped():
-            if self._chunks is None:
-                return self._cursor.next_rows(None)
-            found, self._ahead = self._ahead, []
-            for chunk in self._chunks:
-                found += chunk
-            return found
-
-    def rest_as_arrow(self) -> pa.Table:
-        """The rows of the query executed last that were not fetched yet."""
-        return self._as_arrow(self._rest())
-
-    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
-        found = self._next_rows(rows)
-        yield from batches_of(self._as_arrow(found))
-        while len(found) == rows:
-            found = self._next_rows(rows)
-            yield from self._as_arrow(found).to_batches()
-
-    def _as_arrow(self, rows: list[tuple[Any, ...]]) -> pa.Table:
-        shape = self._shape()
-        return arrow_table(
-            [name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows
-        )
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         query = self._with_values(query, parameters)
@@ -428,7 +392,7 @@ class PostgresSession:
         found = self._outputs(query, parameters)
         return [ResultColumn(name, stored_type(oid, mod)) for name, oid, mod in found]
 
-    def _outputs(self, query: Query, given: Parameters) -> list[_Output]:
+    def _outputs(self, query: Query, given: Parameters) -> list[Output]:
         """Name, type and modifier of each column a query would have, as the server says."""
         text = self._with_types(render(query, self._epoch_of))
         self._finish()
