@@ -85,6 +85,8 @@ class Settings:
     """The control store that is named for the session, where it is another; not a setting."""
     path: tuple[str, ...] = ()
     """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
+    kept: dict[str, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """What was made of these settings, for whoever asks again."""
 
     def in_home_schema(self, schema: str) -> Settings:
         """These settings in a store with another default schema."""

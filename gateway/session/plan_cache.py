@@ -10,7 +10,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from functools import lru_cache
 
+from gateway.config import Settings
 from gateway.session.request import StatementRequest
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import KeyLookup, StatementPlan
@@ -132,11 +134,28 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
 
     ``own`` stands for the temporary relations that the session has, None for none.
     """
-    settings = request.settings
-    how = (request.batch is not None, request.form, own)
-    text, dialect = request.parsed.text, request.dialect
-    meant = (settings.search_path, settings.as_of, settings.query_settings, settings.role)
-    return (text, dialect, meant, how, settings.limits, request.kinds)
+    found = request.kept.get(("key", own))
+    if found is None:
+        how = (request.batch is not None, request.form, own)
+        said = (request.parsed.text, request.dialect, request.kinds)
+        found = request.kept["key", own] = (*said, *how, _meant(request.settings))
+    return found
+
+
+def _meant(settings: Settings) -> object:
+    """Stands for all settings that a plan may depend on wherever it is made."""
+    found = settings.kept.get("plan")
+    if found is None:
+        path, query = settings.search_path, settings.query_settings
+        found = _token((path, settings.as_of, query, settings.role, settings.limits))
+        settings.kept["plan"] = found
+    return found
+
+
+@lru_cache(maxsize=_ENTRIES_MAX)
+def _token(_settings: Hashable) -> object:
+    """What no other settings have, and is sooner compared; the same ones may get another later."""
+    return object()
 
 
 def has_locks(parsed: Parsed) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -37,6 +37,8 @@ class StatementRequest:
     form: PlanForm = PlanForm.FULL
     skips: bool | None = None
     stream_file: str | None = None
+    kept: dict[Any, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """What was made of the request, for whoever asks again."""
 
     @property
     def kinds(self) -> ParameterKinds:
@@ -59,7 +61,12 @@ class StatementRequest:
 
     def in_form(self, form: PlanForm) -> StatementRequest:
         """The same, planned otherwise."""
-        return self if form is self.form else replace(self, form=form)
+        if form is self.form:
+            return self
+        found: StatementRequest | None = self.kept.get(form)
+        if found is None:
+            found = self.kept[form] = replace(self, form=form)
+        return found
 
 
 def digest(parsed: Parsed, dialect: str) -> str:

@@ -24,13 +24,32 @@ Parameters = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MemoryRows:
-    """Journal rows held in memory; ``fields`` are empty where nobody reads them under a layout."""
+    """Journal rows held in memory; ``fields`` are empty where nobody reads them under a layout.
 
-    rows: pa.Table
+    ``source`` are the rows, or makes them when they are first asked for: then ``columns`` are their
+    values, column by column.
+    """
+
+    source: pa.Table | Callable[[], pa.Table]
     counts: RowCounts
     fields: Fields = ()
+    columns: Sequence[Sequence[Any]] | None = None
     kept: dict[int, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
     """What was read off the rows, for the next who asks."""
+
+    @property
+    def rows(self) -> pa.Table:
+        """The rows in Arrow."""
+        if not isinstance(self.source, pa.Table):
+            object.__setattr__(self, "source", self.source())
+        return self.source
+
+    @property
+    def values(self) -> Sequence[Sequence[Any]]:
+        """The values of the rows, column by column."""
+        if self.columns is not None:
+            return self.columns
+        return [column.to_pylist() for column in self.rows.columns]
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def _restamp(
     mapping: Mapping[Version, Version],
 ) -> RowSet:
     if isinstance(rows, MemoryRows):
-        return replace(rows, rows=restamp_rows(rows.rows, table, mapping))
+        return replace(rows, source=restamp_rows(rows.rows, table, mapping), columns=None)
     source = layout.segment_rows(table, [f.path for f in rows.files], rows.fields, warehouse.root)
     query = layout.segment_query(table, restamp_query(source, table, mapping))
     files = warehouse.write_segment(session, table, query, {})

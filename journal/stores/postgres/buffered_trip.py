@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.guard import may_be_erased
@@ -36,7 +36,7 @@ from journal.stores.postgres.cursor import Sent
 from journal.stores.postgres.few_rows import FEW_ROWS_MAX, query_of_values
 from journal.stores.postgres.one_trip import STATE_IS
 from journal.stores.postgres.public import shown_tiers
-from journal.stores.postgres.rows import values_of
+from journal.stores.postgres.rows import columns_of, values_of
 from journal.stores.postgres.section import SectionResult
 from journal.stores.postgres.stale_writes import lock_statements
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
@@ -59,8 +59,8 @@ class BufferedTrip:
     """Rows of tables and the record of their commit, on top of a state."""
 
     before: JournalState
-    rows: Mapping[int, tuple[Table, pa.Table]]
-    """By the ids of their tables; with the versions that they are committed under."""
+    rows: Mapping[int, tuple[Table, list[list[Any]]]]
+    """Values column by column, by the ids of their tables, with the versions that they get."""
     result: SectionResult
     catalog: Version
     record: Sequence[object]
@@ -77,7 +77,7 @@ class BufferedTrip:
         values: list[object] = []
         shown: list[str] = []
         for table, rows in self.rows.values():
-            columns = values_of(session, table, fields_of(table), rows)
+            columns = columns_of(session, table, fields_of(table), rows)
             shown.append(query_of_values(columns, len(values)))
             values += [array_text(column.values) for column in columns]
         tables = [table for table, _ in self.rows.values()]
@@ -143,7 +143,7 @@ def planned(
     following = replace(row, generation=row.generation + 1, version=plan.version)
     result = SectionResult(following, plan.next_state(committed, states), plan.version)
     record = transaction_row(plan.writes, transaction, author, committed.catalog).values
-    rows = {i: (table, _restamped(table, plan.rows[i], versions)) for i, table in tables.items()}
+    rows = {i: (table, _restamped(plan.rows[i], versions)) for i, table in tables.items()}
     return BufferedTrip(committed, rows, result, row.catalog, record, plan.first_version)
 
 
@@ -167,16 +167,10 @@ def _with_rows(state: TableState, table: Table, plan: CommitPlan) -> TableState:
     return state.with_rows(plan.rows[table.id], plan.version)
 
 
-def _restamped(
-    table: Table, sets: Sequence[RowSet], versions: Mapping[Version, Version]
-) -> pa.Table:
-    """Rows in memory under the versions that they are committed under."""
-    rows = pa.concat_tables([held.rows for held in sets if isinstance(held, MemoryRows)])
-    for name in table.ends:
-        place = rows.schema.get_field_index(name)
-        now = [versions.get(v, v) for v in rows.column(place).to_pylist()]
-        rows = rows.set_column(place, rows.schema.field(place), pa.array(now, pa.int64()))
-    return rows
+def _restamped(sets: Sequence[RowSet], versions: Mapping[Version, Version]) -> list[list[Any]]:
+    """The values of rows in memory under the versions that they are committed under."""
+    *values, starts, ends = values_of([held for held in sets if isinstance(held, MemoryRows)])
+    return [*values, *([versions.get(v, v) for v in times] for times in (starts, ends))]
 
 
 def _before(tables: Sequence[Table]) -> list[Sent]:

@@ -7,21 +7,31 @@ numbers. Many rows stay on the server, in a table that no manifest lists until t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from itertools import chain
+from operator import eq
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
-from journal.model.segment import Fields, SegmentFile
-from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, in_arrow
+from journal.model.segment import Fields, RowCounts, SegmentFile
+from journal.model.store_session import (
+    MemoryRows,
+    Parameters,
+    RowSet,
+    StagedRows,
+    count_kinds,
+    in_arrow,
+)
 from journal.model.version import VersionType
 from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
-from journal.stores.postgres.enums import enums_in
-from journal.stores.postgres.few_rows import ColumnValues
+from journal.stores.postgres.enums import Enums, enums_in
+from journal.stores.postgres.few_rows import FEW_ROWS_MAX, ColumnValues
 from journal.stores.postgres.layout import count_rows, drop_rows, spread
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import Text, rendered
@@ -51,6 +61,7 @@ def as_texts(table: Table, fields: Fields, query: exp.Query) -> exp.Select:
     return exp.select(*outputs).from_(query.subquery("r"))
 
 
+@lru_cache(maxsize=256)
 def text_schema(table: Table, fields: Fields) -> pa.Schema:
     """What such rows are in Arrow."""
     kinds = [pa.field(name, pa.string()) for name, _ in fields]
@@ -82,7 +93,7 @@ def show_rows(session: PostgresSession, table: Table, name: str, sets: Sequence[
     staged = [r for r in sets if isinstance(r, StagedRows)]
     fields = fields_of(table)
     if memory and not staged and all(r.fields in {(), fields} for r in memory):
-        show_texts(session, table, name, fields, pa.concat_tables([r.rows for r in memory]))
+        session.show_values(name, columns_of(session, table, fields, values_of(memory)))
         return
     pieces = shown_in_parts(table, name, memory, partial(show_texts, session, table))
     pieces += [rows_in_layout(table, staged_table(f), r.fields) for r in staged for f in r.files]
@@ -90,36 +101,51 @@ def show_rows(session: PostgresSession, table: Table, name: str, sets: Sequence[
 
 
 def show_texts(
-    session: PostgresSession,
-    table: Table,
-    name: str,
-    fields: Fields,
-    rows: pa.Table,
+    session: PostgresSession, table: Table, name: str, fields: Fields, rows: pa.Table
 ) -> None:
     """Let queries read rows that are held as text, and were written in some columns."""
-    session.show_values(name, values_of(session, table, fields, rows))
+    values = [column.to_pylist() for column in rows.columns]
+    session.show_values(name, columns_of(session, table, fields, values))
 
 
-def values_of(
-    session: PostgresSession, table: Table, fields: Fields, rows: pa.Table
+def values_of(sets: Sequence[MemoryRows]) -> list[list[Any]]:
+    """The values of rows of one layout, column by column."""
+    parts = [rows.values for rows in sets]
+    return [list(chain.from_iterable(columns)) for columns in zip(*parts, strict=True)]
+
+
+def columns_of(
+    session: PostgresSession, table: Table, fields: Fields, values: Sequence[list[Any]]
 ) -> list[ColumnValues]:
-    """The columns of such rows, whose types the server has then."""
-    shown = [
-        ColumnValues(physical, "text", f"{{}}::{column_type(kind)}", rows.column(i).to_pylist())
-        for i, (physical, kind) in enumerate(fields)
-    ]
-    session.have_types(tuple(enum for _, kind in fields for enum in enums_in(kind)))
+    """Such values as columns of a query, whose types the server has then."""
+    forms, enums = _forms(table, fields)
+    if enums:
+        session.have_types(enums)
+    return [ColumnValues(*form, held) for form, held in zip(forms, values, strict=True)]
+
+
+@lru_cache(maxsize=256)
+def _forms(table: Table, fields: Fields) -> tuple[tuple[tuple[str, str, str], ...], Enums]:
+    """Name, type sent and output of each column, and the enums among their types."""
+    shown = [(physical, "text", f"{{}}::{column_type(kind)}") for physical, kind in fields]
     bigint = table.format.version_type is VersionType.BIGINT
-    for index, end in enumerate(_ends(table), len(fields)):
-        form = "{}" if bigint else _INSTANT
-        shown.append(ColumnValues(end, "bigint", form, rows.column(index).to_pylist()))
-    return shown
+    shown += [(end, "bigint", "{}" if bigint else _INSTANT) for end in _ends(table)]
+    return tuple(shown), tuple(enum for _, kind in fields for enum in enums_in(kind))
 
 
-def memory_rows(session: PostgresSession, table: Table) -> pa.Table:
+def memory_rows(session: PostgresSession, table: Table) -> MemoryRows:
     """What ``held_query`` has found, as columns of text and of version numbers."""
-    rows = session.fetch_all()
-    return in_arrow(rows, text_schema(table, fields_of(table)))
+    rows, fields = session.fetch_all(), fields_of(table)
+    schema = text_schema(table, fields)
+    if len(rows) > FEW_ROWS_MAX:
+        found = in_arrow(rows, schema)
+        return MemoryRows(found, count_kinds(found, table), fields)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * (len(fields) + 2)
+    starts, ends = columns[-2:]
+    tombstones = sum(map(eq, starts, ends))
+    opens = ends.count(None)
+    counts = RowCounts(opens, len(rows) - opens - tombstones, tombstones)
+    return MemoryRows(lambda: in_arrow(rows, schema), counts, fields, columns)
 
 
 def _ends(table: Table) -> tuple[str, str]:

@@ -18,7 +18,6 @@ from journal.model.schema import Table
 from journal.model.store_session import Parameters, RowSet
 from journal.model.version import Version
 from journal.records.catalog_format import StateRow
-from journal.sql import held_rows
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
@@ -117,13 +116,11 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
         """
         self.session.execute(held_query(table, query, memory_rows_max), parameters)
         rows = memory_rows(self.session, table)
-        if memory_rows_max is not None and rows.num_rows > memory_rows_max:
+        if memory_rows_max is not None and rows.counts.total > memory_rows_max:
             name = self._journal.new_staged_name()
             self._staged.append(name)
             return stage_rows(self.session, table, query, parameters, name)
-        if rows.num_rows == 0:
-            return None
-        return held_rows.memory_rows(rows, table)
+        return rows if rows.counts.total else None
 
     def _append_inline(self, table: Table, query: Query, parameters: Parameters) -> int:
         """Append a query's rows to the table's head; how many they were.
