@@ -89,8 +89,8 @@ class PostgresStore:
         return self._first_answer(lambda session: session.begin_with(how, sql))
 
     def ask(self, sql: str) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
-        """A session that has run constant SQL, and is in no transaction."""
-        return self._first_answer(lambda session: session.text(sql))
+        """A session that has run constant SQL that comes often, and is in no transaction."""
+        return self._first_answer(lambda session: session.text(sql, often=True))
 
     def _first_answer(
         self, ask: Callable[[PostgresSession], list[tuple[Any, ...]]]

@@ -26,7 +26,7 @@ from journal.model.store_session import (
     count_kinds,
     in_arrow,
 )
-from journal.model.version import VersionType
+from journal.model.version import Version, VersionType
 from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
@@ -146,6 +146,23 @@ def memory_rows(session: PostgresSession, table: Table) -> MemoryRows:
     opens = ends.count(None)
     counts = RowCounts(opens, len(rows) - opens - tombstones, tombstones)
     return MemoryRows(lambda: in_arrow(rows, schema), counts, fields, columns)
+
+
+def latest_ended_early(
+    session: PostgresSession, table: Table, rows: RowSet | None
+) -> Version | None:
+    """The highest version of a row that is ended, as rows have it, before it began; None: none."""
+    if isinstance(rows, MemoryRows):
+        starts, ends = rows.values[-2:]
+        early = (s for s, e in zip(starts, ends, strict=True) if e is not None and e < s)
+        return max(early, default=None)
+    found: list[Version] = []
+    for file in () if rows is None else rows.files:
+        start, end = map(column, _ends(table))
+        latest = exp.select(_number(table, exp.Max(this=start))).from_(staged_table(file))
+        latest = latest.where(exp.LT(this=end, expression=start.copy()))
+        found += [v for (v,) in [session.row(Query(latest, ()), {})] if v is not None]
+    return max(found, default=None)
 
 
 def _ends(table: Table) -> tuple[str, str]:

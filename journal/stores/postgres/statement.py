@@ -18,11 +18,18 @@ from journal.model.schema import Table
 from journal.model.store_session import Parameters, RowSet
 from journal.model.version import Version
 from journal.records.catalog_format import StateRow
+from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
 from journal.stores.postgres.layout import drop_views, refresh_tiers
-from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
+from journal.stores.postgres.rows import (
+    held_query,
+    latest_ended_early,
+    memory_rows,
+    show_rows,
+    stage_rows,
+)
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts
 from journal.transactions.scan_access import as_relation, none_known, whole_tiers
@@ -104,8 +111,26 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
         if self._row is not None:
             run.take_appended(step, self._append_inline(table, step.query, run.parameters))
         else:
-            rows_max = None if run.few else run.rows_max
-            run.take(step, self._append(table, step.query, run.parameters, rows_max))
+            run.take(step, self._rows_above(table, step.query, run))
+
+    def _rows_above(self, table: Table, query: Query, run: StatementRun) -> RowSet | None:
+        """The rows of ``query``, under a version above those that they end.
+
+        A row of a classic tool may lie ahead of the clock: the next statement of the transaction
+        would take it for the latest of its key, and not see what this one wrote.
+        """
+        rows_max, clock = None if run.few else run.rows_max, self._journal.clock
+        for _ in range(_ROUNDS_MAX):
+            found = self._append(table, query, run.parameters, rows_max)
+            ahead = latest_ended_early(self.session, table, found) if is_flat(table) else None
+            # What lies too far ahead is refused by the commit, which says where it is.
+            if ahead is None or not clock.pass_by(ahead):
+                return found
+            self.transaction.forget(getattr(found, "files", ()))
+            if run.rows or run.changes:
+                break
+            run.version = run.parameters[P_VERSION] = clock.next()
+        raise conflicts.conflict(table)
 
     def _append(
         self, table: Table, query: Query, parameters: Parameters, memory_rows_max: int | None
