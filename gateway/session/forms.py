@@ -4,7 +4,7 @@
 
     OneTripForm   a bounded write that is committed as it is sent, where nobody else commits
     InlineForm    a bounded write inside the commit section, which commits it at once
-    AskedOnceForm one query of a transaction, sent with all that is around it
+    AskedOnceForm one query of a transaction, sent by itself
     CachedRows    on rows that are in memory (``cached_rows``)
     StoreForm     in the store: first by a plan that fails without saying why, then by a full one;
                   by a careful one where an expression may have failed on a row that has ended
@@ -101,8 +101,8 @@ def start_run(
     parameters[P_VERSION] = version
     parameters[P_SNAPSHOT] = statement.transaction.snapshot.version
     transaction = statement.transaction
+    numbers = transaction.numbers
     for place, source in enumerate(plan.currents):
-        numbers = transaction.numbers
         if isinstance(source, CounterPosition):
             table_id = source.source.table_id
             counters = numbers.counters_of(table_id, transaction.catalog, journal.counters)
@@ -111,9 +111,12 @@ def start_run(
             shown = numbers.current(source)
         parameters[f"{P_CURRENT}{place}"] = shown
     parameters |= counted_rows(statement, plan)
-    run = StatementRun(parameters, version, request.settings.memory_rows, few=plan.bounded)
-    run.session_numbers, run.catalog = transaction.numbers, transaction.catalog
-    return run
+    return StatementRun(
+        *(parameters, version, request.settings.memory_rows),
+        few=plan.bounded,
+        session_numbers=numbers,
+        catalog=transaction.catalog,
+    )
 
 
 def counted_rows(statement: OpenStatement, plan: StatementPlan) -> dict[str, int]:

@@ -38,7 +38,7 @@ from journal.stores.postgres.one_trip import STATE_IS
 from journal.stores.postgres.public import shown_tiers
 from journal.stores.postgres.rows import columns_of, values_of
 from journal.stores.postgres.section import SectionResult
-from journal.stores.postgres.stale_writes import lock_statements
+from journal.stores.postgres.stale_writes import lock_all
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres.text import EpochOf, rendered
 from journal.transactions.commit_plan import CommitPlan, commit_plan
@@ -50,7 +50,7 @@ from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, transaction_row
 
 _KEPT_MAX = 256
-_ALIKE = "SELECT pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
+_ALIKE = ", pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
 """The server plans the write once: whatever the rows are, they are few, and looked up by key."""
 
 
@@ -175,8 +175,8 @@ def _restamped(sets: Sequence[RowSet], versions: Mapping[Version, Version]) -> l
 
 def _before(tables: Sequence[Table]) -> list[Sent]:
     """What is run before rows are read, as in the commit section."""
-    locks = [sql for t in tables if is_flat(t) for sql in lock_statements(t.journal_name)]
-    return [(sql, None) for sql in (BEGIN_SECTION, TAKE_LOCK, _ALIKE, *locks)]
+    locks = lock_all([t.journal_name for t in tables if is_flat(t)], TAKE_LOCK, _ALIKE)
+    return [(sql, None) for sql in (BEGIN_SECTION, *locks)]
 
 
 @lru_cache(maxsize=_KEPT_MAX)

@@ -25,7 +25,7 @@ from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import flat, layout
 from journal.stores.postgres.catalog import TAKE_LOCK
 from journal.stores.postgres.cursor import Sent
-from journal.stores.postgres.stale_writes import lock_statements
+from journal.stores.postgres.stale_writes import lock_all
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres.text import Text, render, rendered
 from journal.transactions.state import JournalState
@@ -108,8 +108,8 @@ def run_in_one_trip(
 
 def _before(table: Table) -> tuple[Sent, ...]:
     """What is run before rows are read, as in the commit section."""
-    locks = lock_statements(table.journal_name) if is_flat(table) else ()
-    return tuple((sql, None) for sql in (BEGIN_SECTION, TAKE_LOCK, *locks))
+    locks = lock_all([table.journal_name] if is_flat(table) else [], TAKE_LOCK)
+    return tuple((sql, None) for sql in (BEGIN_SECTION, *locks))
 
 
 def _write(table: Table, heads: tuple[Head, ...], step: Append, rows: Text) -> str:

@@ -27,10 +27,11 @@ from journal.stores.postgres.text import exact, rendered
 TRIGGER = "palimpsest_stale_writes"
 _NEW = "palimpsest_new"
 _QUOTE = "$stale$"
-_PATIENCE = (
-    "SELECT set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN '2s'"
+_PATIENTLY = (
+    "set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN '2s'"
     " ELSE current_setting('lock_timeout') END, true)"
 )
+_PATIENCE = f"SELECT {_PATIENTLY}"
 """Two seconds, or what is set for the role: a commit that waits keeps every other one waiting."""
 
 
@@ -62,6 +63,17 @@ def lock_statements(journal: TableName) -> tuple[str, ...]:
         f"LOCK TABLE {place} IN SHARE ROW EXCLUSIVE MODE",
         "SET LOCAL lock_timeout TO DEFAULT",
     )
+
+
+def lock_all(journals: Sequence[TableName], first: str, also: str = "") -> list[str]:
+    """The same for several, in one trip, behind constant SQL ``first``, a SELECT of one row.
+
+    ``also``: what that selects besides, once it has what it waits for.
+    """
+    if not journals:
+        return [f"{first}{also}"]
+    locks = [sql for journal in journals for sql in lock_statements(journal)[1:-1]]
+    return [f"{first}{also}, {_PATIENTLY}", *locks, lock_statements(journals[0])[-1]]
 
 
 def is_refused(session: PostgresSession, table: Table) -> bool:
