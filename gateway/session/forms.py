@@ -4,7 +4,7 @@
 
     OneTripForm   a bounded write that is committed as it is sent, where nobody else commits
     InlineForm    a bounded write inside the commit section, which commits it at once
-    AskedOnceForm one query of a transaction, sent by itself
+    AskedOnceForm one query of a transaction, sent with all that is around it
     CachedRows    on rows that are in memory (``cached_rows``)
     StoreForm     in the store: first by a plan that fails without saying why, then by a full one;
                   by a careful one where an expression may have failed on a row that has ended

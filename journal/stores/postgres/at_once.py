@@ -1,7 +1,7 @@
 """Statements and commits that take one trip to the server, on the state that was seen last.
 
     a write of its own         committed as it is sent (``one_trip``)
-    in a client's transaction  a query, and whether the state was still the same after it
+    in a client's transaction  a query, in a transaction of the server that lasts as long
     COMMIT of few rows         rows, checks and record (``buffered_trip``)
 
 It is tried while the commits of this process follow each other: whoever finds that another gateway
@@ -136,7 +136,7 @@ class DatabaseOneTrip(DatabaseStatement):
 
 
 class DatabaseAskedOnce(DatabaseStatement):
-    """A statement of a transaction whose one query goes to the server by itself.
+    """A statement of a transaction whose one query goes to the server with all that is around it.
 
     It sees what a statement that asks first would see, or raises LongWay. Close it.
     """

@@ -30,6 +30,8 @@ from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
 from journal.stores.postgres.types import NUMERIC, WHOLE
 
+BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+_ROLLBACK = "ROLLBACK"
 _CHUNK_ROWS = 1000
 
 _INTERVAL_OID, _INTERVALS_OID = 1186, 1187
@@ -45,16 +47,15 @@ Sent = tuple[str, Sequence[Any] | None]
 _UNKNOWN_STATEMENT = "26000"
 _Kept = tuple[str, tuple[int, ...]]
 """A statement that the server keeps, and the types of its parameters."""
-_TOGETHER_MAX = 100
+_TOGETHER_MAX = 200
 """So many statements that are sent together the server keeps for a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """What a query by itself assumes of the state: ``holds`` is given the rows of ``state``.
+    """What a query in a transaction of its own assumes: ``holds`` is given the rows of ``state``.
 
-    That is constant SQL, which is run after the query. What only ever rises, was seen before and is
-    the same afterwards was the same while the query ran, so that no snapshot has to be shared.
+    That is constant SQL, which sees what the query sees.
     """
 
     state: str
@@ -135,7 +136,7 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         return result
 
     def run_together(self, statements: Sequence[Sent]) -> list[PGresult]:
-        """Run statements in one trip, of which the last commits them; the result of each.
+        """Run statements in one trip, of which the last ends the transaction; the result of each.
 
         None of them is run after one that fails. The server keeps how it runs them. Raises
         CommitFailed where the last has failed or the connection was cut, psycopg.Error for others.
@@ -181,12 +182,14 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         return found
 
     def run_alone(self, alone: Alone, sql: str, parameters: Sequence[Any] | None) -> bool:
-        """Run a query by itself, in one trip; False if it must not count.
+        """Run a query in a transaction of its own, in one trip; False if it must not count.
 
         Its result is the one at hand then.
         """
         try:
-            found, seen = self.run_together([(sql, parameters), (alone.state, None)])
+            _, seen, found, _ = self.run_together(
+                [(BEGIN_STATEMENT, None), (alone.state, None), (sql, parameters), (_ROLLBACK, None)]
+            )
         except CommitFailed as failed:
             raise failed.error from failed
         self._set_results([seen])
@@ -223,8 +226,7 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
 
     def _forget_kept(self) -> None:
         """Have the server forget what it keeps, rather than keep ever more."""
-        for name in self._kept.values():
-            self.run(f"DEALLOCATE {name.decode()}")
+        self.run("; ".join(f"DEALLOCATE {name.decode()}" for name in self._kept.values()))
         self._kept.clear()
 
     def next_rows(self, size: int | None) -> Rows:

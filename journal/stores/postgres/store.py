@@ -28,6 +28,7 @@ from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import whole_numbers
 from journal.stores.postgres.cursor import (
+    BEGIN_STATEMENT,
     SPENT,
     Alone,
     ChunkCursor,
@@ -64,7 +65,6 @@ from journal.stores.postgres.text import (
 )
 from journal.stores.postgres.types import oids_of_numbers, stored_type
 
-BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 
@@ -296,7 +296,7 @@ class PostgresSession(FetchedRows):
         self._epoch_of = epoch_of
 
     def run_alone(self, alone: Alone) -> None:
-        """Run the next query by itself, in one trip; up to ``rollback`` there is no other.
+        """Run the one query up to ``rollback`` in a transaction of its own, in one trip.
 
         It raises LongWay where what is assumed does not hold, and so does all else that is asked.
         """
