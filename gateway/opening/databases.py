@@ -40,7 +40,6 @@ def open_database(url: str) -> OpenedStore:
         from journal.model.wall_clock import wall_clock_us
         from journal.stores.postgres.journal import DatabaseJournal
         from journal.stores.postgres.pool import PostgresStore, check_conninfo
-        from journal.stores.postgres.rows import drop_staged
         from journal.stores.postgres.verification import verify
     except ImportError as error:
         raise PalimpsestError(
@@ -52,8 +51,7 @@ def open_database(url: str) -> OpenedStore:
     store = PostgresStore(conninfo, options)
     try:
         journal = DatabaseJournal(store)
-        with journal.reading_session() as session:
-            drop_staged(session, wall_clock_us() - _FORSAKEN_US)
+        journal.drop_staged(wall_clock_us() - _FORSAKEN_US)
     except BaseException:
         store.close()
         raise

@@ -138,22 +138,22 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
     if found is None:
         how = (request.batch is not None, request.form, own)
         said = (request.parsed.text, request.dialect, request.kinds)
-        found = request.kept["key", own] = (*said, *how, _meant(request.settings))
+        found = request.kept["key", own] = (*said, *how, _settings_token(request.settings))
     return found
 
 
-def _meant(settings: Settings) -> object:
+def _settings_token(settings: Settings) -> object:
     """Stands for all settings that a plan may depend on wherever it is made."""
     found = settings.kept.get("plan")
     if found is None:
         path, query = settings.search_path, settings.query_settings
-        found = _token((path, settings.as_of, query, settings.role, settings.limits))
+        found = _token_of((path, settings.as_of, query, settings.role, settings.limits))
         settings.kept["plan"] = found
     return found
 
 
 @lru_cache(maxsize=_ENTRIES_MAX)
-def _token(_settings: Hashable) -> object:
+def _token_of(_settings: Hashable) -> object:
     """What no other settings have, and is sooner compared; the same ones may get another later."""
     return object()
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 
@@ -62,8 +62,6 @@ P_CURRENT = "p_current_"
 """Prefix of the numbers that the session has taken last, numbered in their order."""
 USER_PARAMETER = "u_"
 """Prefix of the client's own parameters."""
-KEY_LOOKUP = "key lookup"
-"""The shape of a table whose one row is looked up by its whole key."""
 BATCH = "p_batch"
 """Relation that holds the parameter rows of an ``executemany``; columns are the parameters."""
 
@@ -299,6 +297,8 @@ class StatementKind(StrEnum):
 class RelationShape:
     """Which relation a table was read through, and why; shown by the preview."""
 
+    BY_KEY: ClassVar[str] = "key lookup"
+    """The shape of a table whose one row is looked up by its whole key."""
     table: TableName
     shape: str
     reason: str
@@ -439,7 +439,7 @@ class StatementPlan:
             return False
         if isinstance(self.steps[0], Append):
             return self.bounded
-        by_key = bool(self.shapes) and all(found.shape == KEY_LOOKUP for found in self.shapes)
+        by_key = bool(self.shapes) and all(found.shape == found.BY_KEY for found in self.shapes)
         return isinstance(self.steps[0], Fetch) and by_key
 
     @property

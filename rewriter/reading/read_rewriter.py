@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
-    KEY_LOOKUP,
     P_FILES,
     P_SNAPSHOT,
     P_TIME,
@@ -264,7 +263,7 @@ class Reads:
         point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if scan.pinned else None
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
-            self._shape(table, KEY_LOOKUP, f"the whole key is given{as_of}")
+            self._shape(table, RelationShape.BY_KEY, f"the whole key is given{as_of}")
             files = {t: self._lookup(table, t, keys[table.key[0]]) for t in sorted(scan.by_file)}
             return reader.by_key(outputs, keys, files, point, apart)
         if point is not None:

@@ -73,6 +73,8 @@ class DatabaseOneTrip(DatabaseStatement):
     It asks the server nothing before; its session is in no transaction.
     """
 
+    _journal: DatabaseJournal
+
     def __init__(
         self,
         journal: DatabaseJournal,

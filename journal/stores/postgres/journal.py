@@ -36,7 +36,7 @@ from journal.stores.postgres.cursor import BEGIN_STATEMENT
 from journal.stores.postgres.errors import lost_at_commit, still_under_way
 from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
 from journal.stores.postgres.pool import PostgresStore
-from journal.stores.postgres.rows import show_rows, staged_table
+from journal.stores.postgres.rows import drop_staged, show_rows, staged_table
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
@@ -175,6 +175,11 @@ class DatabaseJournal:
             # What stays is removed when a gateway opens the database the next time.
             if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
                 raise
+
+    def drop_staged(self, older_than_us: int) -> None:
+        """Drop staged rows of gateways that ended without a word."""
+        with self.reading_session() as session:
+            drop_staged(session, older_than_us)
 
     def new_staged_name(self) -> str:
         """A name for a table of staged rows, which tells when it was made."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sqlglot import exp
 
 from journal.erasure import guard
+from journal.erasure.seam import ErasureJournal
 from journal.model.plan import P_VERSION, Append, Query, StatementPlan, Step
 from journal.model.schema import Table
 from journal.model.store_session import Parameters, RowSet
@@ -23,6 +24,7 @@ from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
 from journal.stores.postgres.layout import drop_views, refresh_tiers
+from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import (
     held_query,
     latest_ended_early,
@@ -38,11 +40,21 @@ from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 
-if TYPE_CHECKING:
-    from journal.stores.postgres.journal import DatabaseJournal
-
 _ROUNDS_MAX = 3
 """The journal is locked, so the second fits, but for statements that choose rows by chance."""
+
+
+class StatementJournal(ErasureJournal, Protocol):
+    """What a statement needs of the journals of a database."""
+
+    store: PostgresStore
+    staged: set[str]
+
+    def new_staged_name(self) -> str:
+        """A name for a table of staged rows."""
+
+    def conclude(self, session: PostgresSession, written: section.SectionResult) -> None:
+        """Commit what a section has written."""
 
 
 class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
@@ -52,7 +64,7 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
 
     def __init__(
         self,
-        journal: DatabaseJournal,
+        journal: StatementJournal,
         session: PostgresSession,
         committed: JournalState,
         transaction: Transaction,
