@@ -279,3 +279,16 @@ def test_a_version_ahead_hides_nothing_from_the_transaction(
         assert _value(con, key) == expected
         con.execute("COMMIT")
         assert _value(con, key) == expected
+
+
+def test_ever_more_statements_are_forgotten_again(
+    con: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("journal.stores.postgres.cursor._TOGETHER_MAX", 12)
+    for place in range(12):
+        for _ in range(3):
+            found = con.execute(f"SELECT v + {place} FROM t WHERE id = ?", [3]).fetchall()
+            assert found == [(3 + place,)]
+    with _journal(con).store.lent() as session:
+        kept = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'together%'"
+        assert session.text(kept)[0][0] <= 12

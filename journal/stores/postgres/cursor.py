@@ -226,8 +226,8 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
 
     def _forget_kept(self) -> None:
         """Have the server forget what it keeps, rather than keep ever more."""
-        self.run("; ".join(f"DEALLOCATE {name.decode()}" for name in self._kept.values()))
-        self._kept.clear()
+        names, self._kept = list(self._kept.values()), {}
+        self.run("; ".join(f"DEALLOCATE {name.decode()}" for name in names))
 
     def next_rows(self, size: int | None) -> Rows:
         """The next rows of a result that was run to its end, so many at most; None: all."""
