@@ -146,6 +146,23 @@ def test_who_comes_second_is_told(con: Connection, other: Connection) -> None:
     assert (_value(con, 1), _value(con, 40)) == ([(1,)], [(1,)])
 
 
+def test_a_parent_that_goes_meanwhile_is_missed(con: Connection, other: Connection) -> None:
+    """Both ends of the foreign key are written, each under a key that nobody else writes."""
+    con.execute("CREATE TABLE c (id INTEGER PRIMARY KEY, t INTEGER REFERENCES t)")
+    for key in (9, 9, 1):
+        con.execute("BEGIN")
+        con.execute("INSERT INTO c VALUES ((SELECT count(*) FROM c), ?)", [key])
+        con.execute(_UPDATE, [2])
+        if key == 9:
+            con.execute("COMMIT")
+    other.execute(_DELETE, [1])
+    assert _value(con, 1) == [(1,)], "it sees its snapshot, and knows of the commit"
+    with pytest.raises(OperationalError) as caught:
+        con.execute("COMMIT")
+    assert caught.value.sqlstate == "40001"
+    assert con.execute("SELECT t FROM c").fetchall() == [(9,), (9,)]
+
+
 def test_others_keys_are_no_conflict(con: Connection, other: Connection, trips: list[str]) -> None:
     con.execute("BEGIN")
     con.execute(_UPDATE, [1])

@@ -120,7 +120,8 @@ def planned(
 ) -> BufferedTrip | None:
     """What a transaction that ``may_fit`` comes to; None where the state asks for a closer look."""
     own = transaction.buffered_tables()
-    ends = own | linked(committed.catalog, own) | linked(transaction.catalog, own)
+    referring = linked(committed.catalog, own) | linked(transaction.catalog, own)
+    ends = own | referring
     if not own or any(transaction.is_replaced(i, committed) for i in ends):
         return None
     try:
@@ -133,7 +134,7 @@ def planned(
         _needs_a_look(table, transaction, committed) for table in tables.values()
     ):
         return None
-    if len(ends) > len(own) and any(transaction.is_pinned(i, committed) for i in ends):
+    if referring and any(transaction.is_pinned(i, committed) for i in ends):
         return None
     versions = {writes.version: clock.next() for writes in transaction.writes}
     plan = commit_plan(committed, transaction.writes, versions)
