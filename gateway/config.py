@@ -31,6 +31,13 @@ def _setting(default: Any, about: str) -> Any:
     return field(default=default, metadata={"about": about})
 
 
+class Kept(dict[str, Any]):
+    """What was made of a value in this process; it stays here when the value goes elsewhere."""
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What SET changes; a frozen value, replaced whole."""
@@ -85,7 +92,7 @@ class Settings:
     """The control store that is named for the session, where it is another; not a setting."""
     path: tuple[str, ...] = ()
     """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
-    kept: dict[str, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    kept: Kept = field(init=False, default_factory=Kept, compare=False, repr=False)
     """What was made of these settings, for whoever asks again."""
 
     def in_home_schema(self, schema: str) -> Settings:
