@@ -36,6 +36,7 @@ from journal.stores.postgres.cursor import (
     Rows,
     Sent,
     first_row,
+    in_python,
     mapped,
     names_of_columns,
     translated,
