@@ -22,6 +22,7 @@ from rewriter.definitions.generated_values import columns_read
 from rewriter.name_resolution import table_name
 from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.row_security import is_restricted
+from rewriter.syntax.spelled_types import BLANK_PADDED
 from rewriter.writing.rounded_seconds import has_digits
 from rewriter.writing.target import default_value, is_default
 
@@ -93,7 +94,7 @@ def _initial_value(
         given = None
     if stored.generated is not None or (given is not None and stored.identity is not None):
         return None
-    if has_digits(stored):
+    if _is_changed(stored):
         return None
     if stored.physical == ROW_ID:
         return AllocateIdentity(table.id, ROW_ID, ROW_ID, count=1)
@@ -103,6 +104,11 @@ def _initial_value(
         return AllocateIdentity(table.id, counter, "", made.first, made.increment, count=1)
     value = default_value(stored) if given is None else given
     return value if _is_value(value) or isinstance(value, exp.Null) else None
+
+
+def _is_changed(stored: Column) -> bool:
+    """True for a column that does not keep values as they are given."""
+    return has_digits(stored) or stored.spelled == BLANK_PADDED
 
 
 def _has_only(node: exp.Expr, args: frozenset[str]) -> bool:
@@ -200,4 +206,4 @@ def _assignment(
     if place is None or not (_is_value(value) or isinstance(value, exp.Null)):
         return None
     stored = table.columns[place]
-    return None if stored.physical in looked_at or has_digits(stored) else (place, value)
+    return None if stored.physical in looked_at or _is_changed(stored) else (place, value)

@@ -70,3 +70,11 @@ def test_pg_catalog_before_functions_types_and_operators(con: Connection) -> Non
 def test_system_columns_are_refused_by_name(con: Connection, name: str) -> None:
     with pytest.raises(gateway.NotSupportedError, match="system column"):
         con.execute(f"SELECT {name} FROM t")
+
+
+def test_blanks_of_a_text_without_a_length_say_nothing(con: Connection) -> None:
+    con.execute("CREATE TABLE c (k INTEGER PRIMARY KEY, s BPCHAR)")
+    con.execute("INSERT INTO c VALUES (1, 'a  ')")
+    assert con.execute("SELECT k FROM c WHERE s = 'a '").fetchall() == [(1,)]
+    con.execute("UPDATE c SET s = %s WHERE k = 1", ("b  ",))
+    assert con.execute("SELECT k FROM c WHERE s = 'b'").fetchall() == [(1,)]
