@@ -31,7 +31,7 @@ CATALOGS = {
 """Tables of the catalog itself, by which comments and dependencies say what they are about."""
 _FIRST_TABLE = 16_384
 _PER_TABLE = 256
-_NAMED = 2_500_000_000
+_NAMED = 1_000_000_000
 
 
 def schema_oid(name: str, catalog: CatalogSnapshot) -> int:
@@ -82,4 +82,4 @@ def macro_oid(name: TableName, form: int, *, is_table: bool) -> int:
 
 
 def _by_name(kind: str, name: str) -> int:
-    return _NAMED + crc32(f"{kind} {name}".encode()) % 1_500_000_000
+    return _NAMED + crc32(f"{kind} {name}".encode()) % 1_000_000_000
