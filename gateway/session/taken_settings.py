@@ -13,10 +13,14 @@ from journal.model.lazy_dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TakenSetting:
-    """A setting with its default; ``values`` are all that it may have, where not any will do."""
+    """A setting with its default; ``values`` are all that it may have, where not any will do.
+
+    ``one_value``: they are but other spellings of the default, by which SHOW gives it.
+    """
 
     default: str
     values: tuple[str, ...] = ()
+    one_value: bool = False
 
     def checked(self, name: str, value: str) -> str:
         """The value as it is kept; raises SETTING_VALUE for one that would change answers."""
@@ -27,7 +31,7 @@ class TakenSetting:
                 f"{name} cannot be {value!r}: the gateway would not follow it",
                 advice=f"it may be {' or '.join(self.values)}",
             )
-        return value
+        return self.default if self.one_value else value
 
 
 SERVER_VERSION = f"15.0 (Palimpsest {VERSION})"
@@ -145,7 +149,7 @@ _POSTGRES = {
     "transform_null_equals": TakenSetting("off", _OFF),
     "password_encryption": TakenSetting("scram-sha-256", ("scram-sha-256",)),
     "bytea_output": TakenSetting("hex", ("hex",)),
-    "datestyle": TakenSetting("ISO, MDY", ("iso", "iso mdy", "mdy")),
+    "datestyle": TakenSetting("ISO, MDY", ("iso", "iso mdy", "mdy"), one_value=True),
     "intervalstyle": TakenSetting("postgres", ("postgres",)),
     "integer_datetimes": TakenSetting("on", _ON),
     "in_hot_standby": TakenSetting("off", _OFF),

@@ -1,6 +1,7 @@
 r"""What PostgreSQL's scanner does with texts and names, by the tokens. Pure.
 
 E'\xC3\xA4'    bytes that must be UTF-8; no text holds the null character
+Name          is name; "Name" stays as it is
 a name of more than 63 bytes is cut there, at the end of a character
 """
 
@@ -14,6 +15,13 @@ from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.syntax.unicode_escapes import check_escapes, check_unicode_text
 
 NAME_BYTES = 63
+_CAPITALS = re.compile("[A-Z]+")
+_AS_WRITTEN = frozenset(
+    {
+        *(kind for kind in TokenType if "STRING" in kind.name),
+        *(TokenType.IDENTIFIER, TokenType.NUMBER),
+    }
+)
 _ESCAPED = frozenset({TokenType.BYTE_STRING, TokenType.UNICODE_STRING})
 _NAMES = frozenset({TokenType.IDENTIFIER, TokenType.VAR})
 _BYTES = re.compile(r"((?:\\x[0-9a-fA-F]{1,2}|\\[0-7]{1,3})+)|\\.", re.S)
@@ -21,7 +29,7 @@ _BYTE = re.compile(r"\\x([0-9a-fA-F]{1,2})|\\([0-7]{1,3})")
 
 
 def as_scanned(tokens: list[Token], text: str) -> list[Token]:
-    """The tokens of a text with names cut.
+    """The tokens of a text with names cut, and in small letters where they have no quotes.
 
     Raises SYNTAX and ENCODING for texts with escapes that are no text.
     """
@@ -34,7 +42,15 @@ def as_scanned(tokens: list[Token], text: str) -> list[Token]:
             if name != token.text:
                 where = (token.line, token.col, token.start, token.end)
                 tokens[place] = Token(kind, name, *where, token.comments)
+        if kind not in _AS_WRITTEN and _is_name(tokens, place):
+            _fold(tokens[place])
     return tokens
+
+
+def _fold(token: Token) -> None:
+    """Put a word in small letters; those beyond ASCII stay, as in PostgreSQL under UTF-8."""
+    if _CAPITALS.search(token.text) is not None:
+        token.text = _CAPITALS.sub(lambda found: found[0].lower(), token.text)
 
 
 def cut_name(name: str) -> str:

@@ -35,7 +35,7 @@ MADE = (
         " DEFAULT '2020-01-01', h TIMESTAMPTZ DEFAULT now(), i UUID DEFAULT gen_random_uuid(),"
         " j JSONB DEFAULT '{}', k TEXT[] DEFAULT '{}', l INTERVAL DEFAULT '1 day', m TEXT DEFAULT"
         " NULL, n INT DEFAULT (1 + 2) * 3, o INT[] DEFAULT ARRAY[1, 2], p JSON DEFAULT '[]'::json,"
-        ' "order" INT GENERATED ALWAYS AS (e * 2) STORED,'
+        ' q TIMESTAMP(3), r VARCHAR(5), "order" INT GENERATED ALWAYS AS (e * 2) STORED,'
         " CONSTRAINT info_d1 CHECK (e > 9), CONSTRAINT info_d2 CHECK (d OR NOT e > 1))"
     ),
     "ALTER TABLE info_d RENAME COLUMN d TO renamed",

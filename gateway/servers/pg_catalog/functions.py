@@ -88,7 +88,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     "format_type": (
         ("(o, m) AS CASE WHEN o = 0 THEN '-' ELSE (SELECT any_value(CASE"
         " WHEN o = 1700 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
-        " || ')' WHEN o IN (1042, 1043) AND m > 3 THEN shown || '(' || (m - 4) || ')'"
+        " || ')' WHEN o IN (1114, 1115) AND m >= 0 THEN regexp_replace(shown, 'timestamp',"
+        " 'timestamp(' || m || ')')"
+        " WHEN o IN (1042, 1043) AND m > 3 THEN shown || '(' || (m - 4) || ')'"
         " ELSE shown END) FROM pgc.shown_types WHERE oid = o) END"),
     ),
     "has_any_column_privilege": (

@@ -58,8 +58,8 @@ SELECT getvariable('pgc_database') AS table_catalog, c.nspname AS table_schema,
     END AS numeric_precision_radix,
   CASE WHEN is_exact THEN (atttypmod - 4) & 65535 WHEN atttypid IN (20, 21, 23) THEN 0
     END AS numeric_scale,
-  CASE WHEN atttypid = 1082 THEN 0 WHEN atttypid IN (1083, 1114, 1184, 1186, 1266) THEN 6
-    END AS datetime_precision,
+  CASE WHEN atttypid = 1082 THEN 0 WHEN atttypid = 1114 AND atttypmod >= 0 THEN atttypmod
+    WHEN atttypid IN (1083, 1114, 1184, 1186, 1266) THEN 6 END AS datetime_precision,
   NULL::VARCHAR AS interval_type, NULL::INTEGER AS interval_precision,
   NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
   NULL::VARCHAR AS character_set_name, NULL::VARCHAR AS collation_catalog,

@@ -59,6 +59,8 @@ _NAMED = {
     "UTINYINT": INT2, "BIGNUM": NUMERIC, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
+_DIGITS = re.compile(r"(TIMESTAMP|INTERVAL)(?:\((\d)\)| (\d))")
+"""Types with a number of digits of their seconds, as columns are declared."""
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
 HEADER = 4
 """PostgreSQL adds the length of a value's header to modifiers."""
@@ -76,7 +78,8 @@ def pg_type(name: str) -> PgType:
         return NUMERIC
     if name.startswith(_NESTED):
         return JSON
-    return _NAMED.get(name, TEXT)
+    digits = _DIGITS.fullmatch(name)
+    return _NAMED.get(name if digits is None else digits[1], TEXT)
 
 
 def element_type(name: str) -> str | None:
@@ -103,6 +106,8 @@ def field_of(column: ResultColumn) -> Field:
     modifier = -1
     if decimal := _DECIMAL.fullmatch(inner):
         modifier = (int(decimal[1]) << 16 | int(decimal[2])) + HEADER
+    elif (digits := _DIGITS.fullmatch(inner)) and found is TIMESTAMP:
+        modifier = int(digits[2])
     if is_list:
         return Field(column.name, found.array, -1, modifier)
     return Field(column.name, found.oid, found.size, modifier)
