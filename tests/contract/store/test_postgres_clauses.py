@@ -47,6 +47,25 @@ def test_texts_with_escapes_are_texts(store: Store) -> None:
         assert raised.value.sqlstate == state, text
 
 
+def test_names_without_quotes_are_in_small_letters(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute('CREATE TABLE Orders (Id INTEGER PRIMARY KEY, "Kept" INTEGER, Ä INTEGER)')
+    con.execute("INSERT INTO ORDERS VALUES (1, 2, 3)")
+    con.execute("CREATE VIEW Seen AS SELECT ID AS Number FROM Orders")
+    for query, names in (
+        ("SELECT * FROM orders", ["id", "Kept", "Ä"]),
+        ("SELECT O.ID AS Total FROM Orders AS O WHERE Id = %(Id)s", ["total"]),
+        ('SELECT Number, Number AS "Quoted" FROM SEEN', ["number", "Quoted"]),
+    ):
+        found = con.execute(query, {"Id": 1})
+        assert [column[0] for column in found.description or ()] == names, query
+        assert found.fetchall() in ([(1, 2, 3)], [(1,)], [(1, 1)]), query
+    tables = (
+        "SELECT table_name FROM information_schema.tables WHERE table_name <> lower(table_name)"
+    )
+    assert con.execute(tables).fetchall() == []
+
+
 def test_names_are_cut_as_postgresql_cuts_them(store: Store) -> None:
     con = store.connect(dialect="postgres")
     long, column = "n" * 70, "ä" * 40
