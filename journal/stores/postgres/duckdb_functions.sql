@@ -254,6 +254,10 @@ DECLARE
     made text := '';
     rest bigint := $1;
 BEGIN
+    IF $1 < 0 OR $2 NOT BETWEEN 2 AND 36 THEN
+        RAISE EXCEPTION 'to_base takes a number from 0 and a base from 2 to 36'
+            USING ERRCODE = '22023';
+    END IF;
     LOOP
         made := substr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ', (rest % $2)::integer + 1, 1) || made;
         rest := rest / $2;
