@@ -99,7 +99,7 @@ def _distinct(pivot: exp.Pivot, on: exp.Expr) -> exp.Select:
 
 
 def _ctes_before(pivot: exp.Pivot) -> list[exp.Expr]:
-    """The CTEs that a PIVOT's source may name, outer ones first."""
+    """The CTEs that a PIVOT's source may name, outer ones first; one and its copy are one."""
     found: list[exp.Expr] = []
     inner: exp.Expr = pivot
     node: exp.Expr | None = pivot
@@ -112,7 +112,7 @@ def _ctes_before(pivot: exp.Pivot) -> list[exp.Expr]:
             earlier = node.expressions[: node.expressions.index(inner)]
             found = [*(c.copy() for c in earlier), *found]
         inner, node = node, node.parent
-    return found
+    return [cte for place, cte in enumerate(found) if cte not in found[:place]]
 
 
 def _replace_short(pivot: exp.Pivot) -> None:
