@@ -10,11 +10,14 @@ import psycopg
 import pytest
 
 from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt
 from tests.support.client import Client
 from tests.support.connections import opening
 from tests.support.dependents import SETUP, Stage
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
+
+_NAMES = ("_journal", "version_number", "subsequent_version_number")
 
 
 @pytest.fixture
@@ -47,6 +50,30 @@ def admin(cluster: Cluster, database: str) -> Iterator[psycopg.Connection[Any]]:
     """A connection of somebody who does not come through the gateway."""
     with psycopg.connect(cluster.conninfo(database), autocommit=True) as found:
         yield found
+
+
+@pytest.fixture(params=["tiered", "adopted"])
+def ten_rows(
+    connect: Callable[..., Connection],
+    admin: psycopg.Connection[Any],
+    request: pytest.FixtureRequest,
+) -> Connection:
+    """A connection to a database with a table of ten rows."""
+    con = connect()
+    if request.param == "tiered":
+        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER CHECK (v < 100))")
+        con.execute("INSERT INTO t SELECT i, i FROM range(10) AS r(i)")
+        con.execute("CALL system.compact('t')")
+    else:
+        admin.execute(
+            "CREATE TABLE t_journal AS SELECT i AS id, i AS v, TIMESTAMPTZ '2020-01-01' AS"
+            " version_number, NULL::timestamptz AS subsequent_version_number"
+            " FROM generate_series(0, 9) AS i"
+        )
+        admin.execute("CREATE UNIQUE INDEX ON t_journal (id, version_number)")
+        adopt(con.session, "t", ("id",), _NAMES, run=True)
+        con.execute("ALTER TABLE t ADD CHECK (v < 100)")
+    return con
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -11,38 +11,19 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.errors import Error, OperationalError
-from gateway.procedures.adopting import adopt
 from journal.stores.postgres.at_once import AtOnce
 from journal.stores.postgres.journal import DatabaseJournal
 
-_NAMES = ("_journal", "version_number", "subsequent_version_number")
 _UPDATE = "UPDATE t SET v = v + 1 WHERE id = ?"
 _SELECT = "SELECT v FROM t WHERE id = ?"
 _INSERT = "INSERT INTO t VALUES (?, ?)"
 _DELETE = "DELETE FROM t WHERE id = ?"
 
 
-@pytest.fixture(params=["tiered", "adopted"])
-def con(
-    connect: Callable[..., Connection],
-    admin: psycopg.Connection[Any],
-    request: pytest.FixtureRequest,
-) -> Connection:
-    """A connection to a database with a table of ten rows, all of whose statements were planned."""
-    con = connect()
-    if request.param == "tiered":
-        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER CHECK (v < 100))")
-        con.execute("INSERT INTO t SELECT i, i FROM range(10) AS r(i)")
-        con.execute("CALL system.compact('t')")
-    else:
-        admin.execute(
-            "CREATE TABLE t_journal AS SELECT i AS id, i AS v, TIMESTAMPTZ '2020-01-01' AS"
-            " version_number, NULL::timestamptz AS subsequent_version_number"
-            " FROM generate_series(0, 9) AS i"
-        )
-        admin.execute("CREATE UNIQUE INDEX ON t_journal (id, version_number)")
-        adopt(con.session, "t", ("id",), _NAMES, run=True)
-        con.execute("ALTER TABLE t ADD CHECK (v < 100)")
+@pytest.fixture
+def con(ten_rows: Connection) -> Connection:
+    """The connection, all of whose statements were planned."""
+    con = ten_rows
     # The first commit of a statement has its lineage to record as well.
     for _ in range(2):
         con.execute("BEGIN")

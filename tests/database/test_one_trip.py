@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -12,38 +11,17 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.errors import Error, IntegrityError
-from gateway.procedures.adopting import adopt
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres.journal import DatabaseJournal
 
-_NAMES = ("_journal", "version_number", "subsequent_version_number")
 _LOCK = 5283_1905_7734
 _UPDATE = "UPDATE t SET v = v + 1 WHERE id = ?"
 _COMMITS = "SELECT version, statements, tables, rows_written FROM system.transactions"
 
 
-@pytest.fixture(params=["tiered", "adopted"])
-def con(
-    connect: Callable[..., Connection],
-    admin: psycopg.Connection[Any],
-    request: pytest.FixtureRequest,
-) -> Connection:
-    """A connection to a database with a table of ten rows."""
-    con = connect()
-    if request.param == "tiered":
-        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, v INTEGER CHECK (v < 100))")
-        con.execute("INSERT INTO t SELECT i, i FROM range(10) AS r(i)")
-        con.execute("CALL system.compact('t')")
-    else:
-        admin.execute(
-            "CREATE TABLE t_journal AS SELECT i AS id, i AS v, TIMESTAMPTZ '2020-01-01' AS"
-            " version_number, NULL::timestamptz AS subsequent_version_number"
-            " FROM generate_series(0, 9) AS i"
-        )
-        admin.execute("CREATE UNIQUE INDEX ON t_journal (id, version_number)")
-        adopt(con.session, "t", ("id",), _NAMES, run=True)
-        con.execute("ALTER TABLE t ADD CHECK (v < 100)")
-    return con
+@pytest.fixture
+def con(ten_rows: Connection) -> Connection:
+    return ten_rows
 
 
 def _journal(con: Connection) -> DatabaseJournal:
