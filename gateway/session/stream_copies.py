@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 STREAMS = frozenset({"STDIN", "STDOUT"})
 _ROWS = 4096
 _NULL = "\\N"
+_END = re.compile(rb"(?:^|(?<=\n))\\\.\r?\n?\Z")
+"""A line that says that the data ends, as psql sends it behind the data of a script."""
+_END_BYTES = 5
 _WRITTEN_HERE = frozenset({"BLOB", "BOOLEAN"})
 _DIMENSIONS = re.compile(r"(\[\d*\])+$")
 
@@ -118,6 +121,8 @@ class StreamCopy:
         file, form = self._loaded_file(), self._format
         file.flush()
         ast = self._ast.copy()
+        if form.is_csv and self._session.dialect == "postgres":
+            _take_off_end(file)
         if form.matches:
             check_header(
                 file,
@@ -255,3 +260,14 @@ def query_of(ast: exp.Expr, session: ClientSession) -> exp.Subquery:
 def _alias(width: int) -> exp.TableAlias:
     columns = [exp.to_identifier(f"c{i}") for i in range(width)]
     return exp.TableAlias(this=exp.to_identifier("r"), columns=columns)
+
+
+def _take_off_end(file: IO[bytes]) -> None:
+    """Leave out the line at the end of CSV data that says so; text has it taken off elsewhere."""
+    start = max(0, file.seek(0, os.SEEK_END) - _END_BYTES)
+    file.seek(start)
+    tail = file.read()
+    found = _END.search(tail)
+    # Without the byte before it, what stands at the beginning of the tail may be the end of a line.
+    if found is not None and (found.start() > 0 or start == 0):
+        file.truncate(start + found.start())

@@ -16,7 +16,7 @@ DESCRIBE = (
 ).split(" ")
 
 
-def psql(server: Server, *commands: str, over_socket: bool = True) -> str:
+def psql(server: Server, *commands: str, over_socket: bool = True, script: str = "") -> str:
     host = str(server.folder) if over_socket else "127.0.0.1"
     words = [word for command in commands for word in ("-c", command)]
     done = subprocess.run(
@@ -25,6 +25,7 @@ def psql(server: Server, *commands: str, over_socket: bool = True) -> str:
         capture_output=True,
         text=True,
         timeout=60,
+        input=script,
     )
     assert "connection to server" not in done.stderr
     return done.stdout + done.stderr
@@ -104,6 +105,25 @@ def test_some_statements_of_a_text_read_the_catalog(server: Server) -> None:
         server, f"BEGIN; {found}; CREATE TABLE for_now (a INT); {found}; ROLLBACK; {found}"
     )
     assert [line.strip() for line in shown.split("\n") if line.strip().isdigit()] == ["0", "1", "0"]
+
+
+def test_rows_stand_in_a_script(server: Server) -> None:
+    shown = psql(
+        server,
+        script="""CREATE TEMP TABLE listed (id INTEGER, name TEXT);
+COPY listed FROM STDIN WITH (FORMAT csv, HEADER);
+id,name
+1,a
+2,\\.
+\\.
+COPY listed FROM STDIN;
+3\tc
+\\.
+SELECT 'found ' || string_agg(id || name, ' ' ORDER BY id) FROM listed;
+""",
+    )
+    assert "COPY 2" in shown
+    assert "found 1a 2\\. 3c" in shown
 
 
 def test_a_script_with_a_transaction(server: Server) -> None:
