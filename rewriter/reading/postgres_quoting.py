@@ -107,10 +107,10 @@ def _padded(text: exp.Expr, width: exp.Expr | str | None, *, to_left: bool) -> e
 
 
 def not_here(node: exp.Expr, what: str, advice: str) -> PalimpsestError:
-    """The refusal of a form that has no words on this store."""
+    """The refusal of a form for which there are no words."""
     return PalimpsestError(
         Code.NOT_SUPPORTED,
-        f"{what} is not supported on this store",
+        f"{what} is not supported",
         advice=advice,
         position=position_of(node),
     )
