@@ -107,6 +107,22 @@ def test_some_statements_of_a_text_read_the_catalog(server: Server) -> None:
     assert [line.strip() for line in shown.split("\n") if line.strip().isdigit()] == ["0", "1", "0"]
 
 
+def test_temporary_tables_are_listed_and_databases_may_be_named(server: Server) -> None:
+    columns = "SELECT string_agg(column_name, '+') FROM {}information_schema.columns WHERE"
+    own = " table_name = 'for_a_while'"
+    shown = psql(
+        server,
+        'BEGIN; CREATE TEMP TABLE for_a_while AS SELECT 1 AS a, 2 AS "B"',
+        columns.format('"palimpsest".') + own,
+        r"\d for_a_while",
+        "SELECT 'for_a_while'::regclass AS found",
+        "COMMIT",
+        columns.format("elsewhere.") + own,
+    )
+    for part in ("a+B", "cross-database references", '"pg_temp.for_a_while"', " for_a_while"):
+        assert part in shown, part
+
+
 def test_rows_stand_in_a_script(server: Server) -> None:
     shown = psql(
         server,

@@ -83,6 +83,9 @@ class CatalogContents:
                 "pg_namespace", oid=oid, nspname=self._schema_name(name), nspowner=numbering.OWNER
             )
             self._describe(oid, "pg_namespace", 0, catalog.schema_comments.get(fold(name)))
+        if catalog.own is not None and catalog.own_relations():
+            oid = numbering.schema_oid(catalog.own, catalog)
+            self._add("pg_namespace", oid=oid, nspname="pg_temp", nspowner=numbering.OWNER)
         for found in catalog.user_types():
             self._describe(numbering.type_oid(found.name), "pg_type", 0, found.comment)
         for relation in catalog.relations.values():

@@ -31,8 +31,8 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(c.oid) FROM pgc.pg_class c"
         " JOIN pgc.pg_namespace s ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
         " s.nspname || '.' || c.relname = pgc_plain_name(n) ELSE c.relname ="
-        " pgc_plain_name(n) AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
-        " s.nspname)) END))"),
+        " pgc_plain_name(n) AND (s.nspname IN ('pg_catalog', 'pg_temp')"
+        " OR list_contains(getvariable('pgc_path'), s.nspname)) END))"),
     ),
     # What a cast of a name gives, which has to be there.
     "regclass": (
@@ -194,7 +194,8 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_size_pretty": ("(n) AS format_bytes(n)",),
     "pg_table_is_visible": (
         ("(o) AS coalesce((SELECT any_value(list_contains(getvariable('pgc_path'), n.nspname) OR"
-        " n.oid = 11) FROM pgc.pg_class c JOIN pgc.pg_namespace n ON n.oid = c.relnamespace"
+        " n.nspname IN ('pg_catalog', 'pg_temp')) FROM pgc.pg_class c"
+        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace"
         " WHERE c.oid = o), false)"),
     ),
     "pg_table_size": ("(o) AS 0::BIGINT",),
@@ -238,8 +239,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     # What a cast gives that names an object by its number.
     "as_regclass": (
-        ("(o) AS coalesce((SELECT any_value(CASE WHEN list_contains(getvariable('pgc_path'),"
-        " n.nspname) THEN c.relname ELSE n.nspname || '.' || c.relname END) FROM pgc.pg_class c"
+        ("(o) AS coalesce((SELECT any_value(CASE WHEN n.nspname = 'pg_temp'"
+        " OR list_contains(getvariable('pgc_path'), n.nspname) THEN c.relname"
+        " ELSE n.nspname || '.' || c.relname END) FROM pgc.pg_class c"
         " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = o),"
         " pgc_own_name(o), o::VARCHAR)"),
     ),

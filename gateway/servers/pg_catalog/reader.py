@@ -41,7 +41,13 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, View, fold
 from journal.model.visibility import visible_to
-from rewriter.name_resolution import SYSTEM_SCHEMAS, shown_home, shown_schema
+from rewriter.name_resolution import (
+    SYSTEM_SCHEMAS,
+    is_database,
+    position_of,
+    shown_home,
+    shown_schema,
+)
 
 _LISTS: dict[int, Any] = {1009: [""], **{oid: [0] for oid in (1005, 1007, 1016, 1028)}}
 _EXAMPLES: dict[int, Any] = {
@@ -99,6 +105,7 @@ class CatalogReader:
         ``acts``: it stops the sessions that calls of ``pg_cancel_backend`` and the like name.
         """
         signals = signal_columns(query)
+        self._check_database(query)
         with self._lock:
             engine = self._filled()
             if any(table.name.lower() == STATE_RELATION for table in query.find_all(exp.Table)):
@@ -116,6 +123,17 @@ class CatalogReader:
                 sent = send_signals(self._session, function, table.column(place))
                 table = table.set_column(place, table.column_names[place], sent)
         return StatementOutcome("SELECT", table.num_rows, columns, BufferedRows(table, _no_rows))
+
+    def _check_database(self, query: exp.Expr) -> None:
+        """Raise NOT_SUPPORTED for a relation of another database."""
+        for table in query.find_all(exp.Table):
+            if table.catalog and not is_database(table.catalog, self._session.catalog):
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    f"cross-database references are not implemented: {table.sql('postgres')}",
+                    advice=f"name no database, or {self._session.catalog.database}",
+                    position=position_of(table),
+                )
 
     def describe(self, query: exp.Expr, oids: Sequence[int]) -> list[ResultColumn]:
         """The columns of a statement's rows; ``oids`` are the types of its parameters."""

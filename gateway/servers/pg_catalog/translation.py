@@ -157,17 +157,22 @@ def translated(ast: exp.Expr) -> str:
     return str(found.sql(dialect="duckdb"))
 
 
+def _put_in_catalog(table: exp.Table, name: str) -> None:
+    """Let a relation be one of the engine's, whatever database it was looked for in."""
+    table.set("catalog", None)
+    table.set("db", exp.to_identifier("pgc"))
+    table.set("this", exp.to_identifier(name))
+
+
 def _changed(node: exp.Expr) -> exp.Expr:
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier) and _is_relation(node):
-            node.set("db", exp.to_identifier("pgc"))
-            node.set("this", exp.to_identifier(node.name.lower()))
+            _put_in_catalog(node, node.name.lower())
         case exp.Table() if isinstance(node.this, exp.Identifier) and _is_standard(node):
             name = node.name.lower()
             if not node.alias:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
-            node.set("db", exp.to_identifier("pgc"))
-            node.set("this", exp.to_identifier(f"standard_{name}"))
+            _put_in_catalog(node, f"standard_{name}")
         case exp.Table() if isinstance(node.this, exp.StringToArray):
             return _one_column(node, node.this)
         case exp.Table() if isinstance(node.this, exp.ExplodingGenerateSeries):
