@@ -29,7 +29,7 @@ from gateway.servers.pgwire.server import PostgresServer
 from gateway.session.session import Session
 from journal.model.access import Role
 
-_DRAIN_S = 3.0
+_DRAIN_S = 8.0
 _IDLE_S = 1.0
 
 
