@@ -84,7 +84,7 @@ def test_committed_statements_are_started_and_complete(con: Connection) -> None:
     start, complete = recorder.events[:2]
     assert start["run"]["runId"] == complete["run"]["runId"]
     assert start["eventTime"] <= complete["eventTime"]
-    assert "ada" not in json.dumps(recorder.events)
+    assert "ada@" not in json.dumps(recorder.events)
     assert "x@y.z" not in json.dumps(recorder.events)
     (output,) = complete["outputs"]
     assert output["name"] == "main.t"
