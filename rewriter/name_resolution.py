@@ -72,16 +72,6 @@ def position_of(node: exp.Expr | None) -> Position | None:
     return None
 
 
-def is_nested(node: exp.Expr, root: exp.Expr) -> bool:
-    """True when a query stands between a node and ``root``, with a scope of its own."""
-    parent = node.parent
-    while parent is not None and parent is not root:
-        if isinstance(parent, exp.Query):
-            return True
-        parent = parent.parent
-    return False
-
-
 def table_name(table: exp.Expr, context: RewriteContext) -> TableName:
     """Schema and name of a table reference; one without a schema means a temporary table first.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from sqlglot import exp
 
 from gateway.config import Settings
 from gateway.session.parameters import Given, refuse_placeholders
 from journal.model.plan import USER_PARAMETER
+from journal.model.trees import with_changed_trees
 from rewriter.statement import Prepare
 from rewriter.syntax.parsing import Parsed
 
@@ -47,27 +47,14 @@ def _filled(parsed: Parsed, names: Collection[str], prefix: str) -> Parsed:
     """The statement with a call of ``getvariable`` for each parameter of these names."""
     if isinstance(parsed.statement, Prepare):
         return parsed
-    statement = _with_calls(parsed.statement, names, prefix)
+    statement = with_changed_trees(
+        parsed.statement, lambda tree: _tree_with_calls(tree, names, prefix)
+    )
     if statement is parsed.statement:
         return parsed
     # The text names the plan in the cache, where one may stand with parameters.
     shown = ", ".join(sorted(names))
     return replace(parsed, statement=statement, text=f"{parsed.text} -- {shown}")
-
-
-def _with_calls(value: Any, names: Collection[str], prefix: str) -> Any:
-    """A statement, which is a value of values, with the calls; the same object without any."""
-    if isinstance(value, exp.Expr):
-        return _tree_with_calls(value, names, prefix)
-    if isinstance(value, tuple):
-        items = tuple(_with_calls(item, names, prefix) for item in value)
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-    if is_dataclass(value) and not isinstance(value, type):
-        old = {field.name: getattr(value, field.name) for field in fields(value)}
-        new = {name: _with_calls(item, names, prefix) for name, item in old.items()}
-        changed = {name: item for name, item in new.items() if item is not old[name]}
-        return replace(value, **changed) if changed else value
-    return value
 
 
 def _tree_with_calls(tree: exp.Expr, names: Collection[str], prefix: str) -> exp.Expr:

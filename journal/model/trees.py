@@ -1,4 +1,4 @@
-"""Trees of SQL: their nodes in one walk, and copies of them.
+"""Trees of SQL: their nodes in one walk, copies and changes of them, and where a node stands.
 
 A rewrite walks and copies trees many times over. sqlglot's own walk is a generator upon a
 generator, and its copy takes apart what each name knows of its place in the text: both cost twice
@@ -8,7 +8,8 @@ as much. Pure.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -16,6 +17,7 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +73,33 @@ def copy_tree(tree: _Tree) -> _Tree:
             else:
                 made.args[name] = value
     return root
+
+
+def with_changed_trees(value: _Value, change: Callable[[exp.Expr], exp.Expr]) -> _Value:
+    """A statement whose trees are what ``change`` gives for them; the same if these are the same.
+
+    Statements are frozen values: trees, tuples and data classes of them. ``change`` leaves the tree
+    that it is given as it is.
+    """
+    if isinstance(value, exp.Expr):
+        return change(value)  # type: ignore[return-value]
+    if isinstance(value, tuple):
+        parts = tuple(with_changed_trees(part, change) for part in value)
+        changed = any(a is not b for a, b in zip(parts, value, strict=True))
+        return parts if changed else value  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        found: dict[str, Any] = {f.name: getattr(value, f.name) for f in fields(value)}
+        changes = {name: with_changed_trees(part, change) for name, part in found.items()}
+        changes = {name: part for name, part in changes.items() if part is not found[name]}
+        return replace(value, **changes) if changes else value
+    return value
+
+
+def is_nested(node: exp.Expr, root: exp.Expr) -> bool:
+    """True when a query stands between a node and ``root``, with a scope of its own."""
+    parent = node.parent
+    while parent is not None and parent is not root:
+        if isinstance(parent, exp.Query):
+            return True
+        parent = parent.parent
+    return False

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.trees import Nodes
+from journal.model.trees import Nodes, is_nested
 from rewriter.functions import is_aggregate
 from rewriter.limits import Limits
-from rewriter.name_resolution import is_nested, position_of
+from rewriter.name_resolution import position_of
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Insert: frozenset(

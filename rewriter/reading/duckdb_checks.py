@@ -63,12 +63,7 @@ def day_of_text(value: str, node: exp.Expr) -> str | None:
 
 def is_moment_text(node: exp.Expr) -> bool:
     """True for the cast of a text that is written out to a day or a moment."""
-    return (
-        isinstance(node, exp.Cast)
-        and type(node) is exp.Cast
-        and node.this.is_string
-        and node.to.this in _MOMENTS
-    )
+    return type(node) is exp.Cast and node.this.is_string and node.to.this in _MOMENTS
 
 
 def _check_digits(kind: exp.DataType) -> None:

@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, fold
-from journal.model.trees import copy_tree
+from journal.model.trees import copy_tree, with_changed_trees
 from journal.sql.builders import call, fill, sources_of
 from journal.sql.lowering.qualify import rank_distinct
 from journal.sql.relations import ident
@@ -30,7 +30,6 @@ from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
-from rewriter.reading.changed_trees import with_changed_trees
 from rewriter.reading.duckdb_checks import CHECKED, check_node, day_of_text, is_moment_text
 from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
 from rewriter.reading.duckdb_types import FLOATS, TEXTS, DuckDBTypes

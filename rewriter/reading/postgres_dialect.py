@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.model.trees import copy_tree
+from journal.model.trees import copy_tree, with_changed_trees
 from journal.sql.builders import call
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
@@ -35,7 +35,6 @@ from rewriter.reading import (
     postgres_rows,
     postgres_selected,
 )
-from rewriter.reading.changed_trees import with_changed_trees
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
     is_own_sum,

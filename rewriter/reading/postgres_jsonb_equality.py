@@ -17,8 +17,9 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from journal.model.trees import is_nested
 from journal.sql.relations import ident
-from rewriter.name_resolution import is_nested, position_of
+from rewriter.name_resolution import position_of
 from rewriter.reading.parameter_types import AS_WRITTEN
 from rewriter.reading.postgres_jsonb_forms import (
     CANONICAL,

@@ -6,12 +6,14 @@ their tables there. Where somebody has made a schema ``public``, that one is mea
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, fold
+from journal.model.trees import copy_tree, with_changed_trees
 from rewriter.functions import SEQUENCE_FUNCTIONS
 from rewriter.name_resolution import PUBLIC_SCHEMA
 from rewriter.statement import SetSetting, Statement
@@ -34,8 +36,11 @@ def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:
             return statement
     kind = str(getattr(statement, "kind", "")).upper()
     of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting | AlterDefaultPrivileges)
-    named: Any = _changed(statement, home, of_schemas)
-    return statement if named is None else named
+    named = with_changed_trees(statement, partial(_in_home, home=home, of_schemas=of_schemas))
+    moved: Any = named
+    if fold(getattr(moved, "new_schema", None) or "") == PUBLIC_SCHEMA:
+        return replace(moved, new_schema=home)  # type: ignore[no-any-return]
+    return named
 
 
 def _is_empty(home: str, catalog: CatalogSnapshot) -> bool:
@@ -45,28 +50,14 @@ def _is_empty(home: str, catalog: CatalogSnapshot) -> bool:
     return all(where != schema for where, _ in named) and schema not in defined
 
 
-def _changed(value: Any, home: str, of_schemas: bool) -> Any:
-    """A value with other names in it; None if it has none of them."""
-    if isinstance(value, exp.Expr):
-        if not any(_place(node, None, of_schemas) for node in value.walk()):
-            return None
-        copied = value.copy()
-        for node in list(copied.walk()):
-            _place(node, home, of_schemas)
-        return copied
-    if isinstance(value, tuple):
-        parts = [_changed(part, home, of_schemas) for part in value]
-        if all(part is None for part in parts):
-            return None
-        return tuple(old if new is None else new for old, new in zip(value, parts, strict=True))
-    if is_dataclass(value) and not isinstance(value, type):
-        found = {f.name: _changed(getattr(value, f.name), home, of_schemas) for f in fields(value)}
-        moved = getattr(value, "new_schema", None)
-        if isinstance(moved, str) and fold(moved) == PUBLIC_SCHEMA:
-            found["new_schema"] = home
-        changes = {name: new for name, new in found.items() if new is not None}
-        return replace(value, **changes) if changes else None
-    return None
+def _in_home(tree: exp.Expr, home: str, *, of_schemas: bool) -> exp.Expr:
+    """A tree with other names in it; the same if it has none of them."""
+    if not any(_place(node, None, of_schemas) for node in tree.walk()):
+        return tree
+    copied = copy_tree(tree)
+    for node in list(copied.walk()):
+        _place(node, home, of_schemas)
+    return copied
 
 
 def _place(node: exp.Expr, home: str | None, of_schemas: bool) -> bool:

@@ -10,12 +10,13 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import ROW_ID, Column, Table, fold
+from journal.model.trees import is_nested
 from journal.sql.relations import column, ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import check_writable, writable_columns
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import is_nested, position_of
+from rewriter.name_resolution import position_of
 from rewriter.reading.output_names import output_names
 from rewriter.syntax.merge import BY_NAME, ERROR
 from rewriter.syntax.value_places import WrongValueCount

@@ -15,8 +15,8 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Column, Table, fold
+from journal.model.trees import is_nested
 from journal.sql.relations import column, ident
-from rewriter.name_resolution import is_nested
 from rewriter.reading.around import rewrite_around
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity

@@ -14,12 +14,13 @@ from journal.model.errors import Code
 from journal.model.plan import Guard, Query, Stage, Step
 from journal.model.row_policy import RowUse
 from journal.model.schema import fold
+from journal.model.trees import is_nested
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import current_among, is_flat
 from journal.sql.sql import all_of, any_of, limited, named, select
 from journal.sql.unique_keys import UniqueKey
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import INTERNAL, VERSION, is_nested
+from rewriter.name_resolution import INTERNAL, VERSION
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.policy_conditions import row_security
 from rewriter.reading.read_rewriter import Reads

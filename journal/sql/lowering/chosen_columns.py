@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from journal.model.trees import is_nested
 
 Starred = Callable[[exp.Expr], list[tuple[str, str]] | None]
 """Gives alias and name of each column that a star stands for; None where they are not known."""
@@ -91,16 +92,7 @@ def columns_of_star(star: exp.Expr, columns: Sequence[tuple[str, str]]) -> list[
 
 def _uses(item: exp.Expr) -> list[exp.Columns]:
     inside = item.find_all(exp.Columns)
-    return [use for use in inside if use is item or _is_own(use, item)]
-
-
-def _is_own(use: exp.Expr, item: exp.Expr) -> bool:
-    node = use.parent
-    while node is not None and node is not item:
-        if isinstance(node, exp.Query):
-            return False
-        node = node.parent
-    return True
+    return [use for use in inside if use is item or not is_nested(use, item)]
 
 
 def _shared(item: exp.Expr) -> exp.Columns:
