@@ -31,11 +31,11 @@ def _setting(default: Any, about: str) -> Any:
     return field(default=default, metadata={"about": about})
 
 
-class Kept(dict[str, Any]):
-    """What was made of a value in this process; it stays here when the value goes elsewhere."""
+class ProcessCache(dict[str, Any]):
+    """What this process has computed of a value; the value goes to other processes without it."""
 
-    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
-        return Kept, ()
+    def __reduce__(self) -> tuple[type[ProcessCache], tuple[()]]:
+        return ProcessCache, ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Settings:
     """The control store that is named for the session, where it is another; not a setting."""
     path: tuple[str, ...] = ()
     """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
-    kept: Kept = field(init=False, default_factory=Kept, compare=False, repr=False)
-    """What was made of these settings, for whoever asks again."""
+    cache: ProcessCache = field(init=False, default_factory=ProcessCache, compare=False, repr=False)
+    """What was computed of these settings, by a name for each; not a setting."""
 
     def in_home_schema(self, schema: str) -> Settings:
         """These settings in a store with another default schema."""

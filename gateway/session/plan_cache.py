@@ -134,21 +134,21 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
 
     ``own`` stands for the temporary relations that the session has, None for none.
     """
-    found = request.kept.get(("key", own))
+    found = request.cache.get(("key", own))
     if found is None:
         how = (request.batch is not None, request.form, own)
         said = (request.parsed.text, request.dialect, request.kinds)
-        found = request.kept["key", own] = (*said, *how, _settings_token(request.settings))
+        found = request.cache["key", own] = (*said, *how, _settings_token(request.settings))
     return found
 
 
 def _settings_token(settings: Settings) -> object:
     """Stands for all settings that a plan may depend on wherever it is made."""
-    found = settings.kept.get("plan")
+    found = settings.cache.get("plan")
     if found is None:
         path, query = settings.search_path, settings.query_settings
         found = _token_of((path, settings.as_of, query, settings.role, settings.limits))
-        settings.kept["plan"] = found
+        settings.cache["plan"] = found
     return found
 
 

@@ -37,8 +37,8 @@ class StatementRequest:
     form: PlanForm = PlanForm.FULL
     skips: bool | None = None
     stream_file: str | None = None
-    kept: dict[Any, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
-    """What was made of the request, for whoever asks again."""
+    cache: dict[Any, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    """The request in other forms, and its keys of plans, as they were computed first."""
 
     @property
     def kinds(self) -> ParameterKinds:
@@ -63,9 +63,9 @@ class StatementRequest:
         """The same, planned otherwise."""
         if form is self.form:
             return self
-        found: StatementRequest | None = self.kept.get(form)
+        found: StatementRequest | None = self.cache.get(form)
         if found is None:
-            found = self.kept[form] = replace(self, form=form)
+            found = self.cache[form] = replace(self, form=form)
         return found
 
 
