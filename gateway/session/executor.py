@@ -124,7 +124,7 @@ class Executor:
             return None
         form = InlineForm(self.journal, self.planner, self._cached, self._usual, author, temporary)
         trips = self.journal.at_once
-        if trips is not None and trips.is_likely and request.settings.timezone is None:
+        if trips is not None and trips.may_write() and request.settings.timezone is None:
             done = self._attempt(OneTripForm(form), self._call(request, cancellation))
             if done is not None:
                 return done
@@ -202,7 +202,7 @@ class Executor:
         if trips is None or request.settings.timezone is not None:
             return False
         asks_once = self.planner.may_ask_once(transaction, request.in_form(self._usual))
-        return asks_once and trips.is_asking_likely
+        return asks_once and trips.may_ask()
 
     def _attempt(self, form: Form[Opened], call: StatementCall) -> StatementOutcome | None:
         """Take a statement through its steps in one form; None if it needs another one."""

@@ -101,17 +101,15 @@ class OneTripStatement(OpenStatement, Protocol):
 class OneTrips(Protocol):
     """Starts statements that take one trip to the store."""
 
-    @property
-    def is_likely(self) -> bool:
-        """False while it is not worth trying, as others commit in between."""
+    def may_write(self) -> bool:
+        """False while it is not worth trying, as others commit in between; calls are counted."""
 
     def start(
         self, message: str | None, watcher: CancelToken
     ) -> AbstractContextManager[OneTripStatement]:
         """A write on the state that was seen last; the store is asked nothing yet."""
 
-    @property
-    def is_asking_likely(self) -> bool:
+    def may_ask(self) -> bool:
         """The same for ``asking``."""
 
     def takes(self, plan: StatementPlan) -> bool:

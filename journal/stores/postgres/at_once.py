@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
 
@@ -53,9 +53,8 @@ class Luck:
     def __init__(self) -> None:
         self._pause = self._left = 0
 
-    @property
-    def is_likely(self) -> bool:
-        """False while others commit in between; it counts how often it is asked."""
+    def may_try(self) -> bool:
+        """False while others commit in between; each call counts as a statement."""
         if self._left:
             self._left -= 1
             return False
@@ -67,13 +66,12 @@ class Luck:
         self._left = self._pause
 
 
-class DatabaseOneTrip(DatabaseStatement):
-    """A statement whose one write is committed as it is sent, on the state that was seen last.
-
-    It asks the server nothing before; its session is in no transaction.
-    """
+class _OnSeenState(DatabaseStatement):
+    """A statement on the state that was seen last; ``luck`` is told whether it still was that."""
 
     _journal: DatabaseJournal
+    _commits: ClassVar[bool]
+    """True for one that is committed as it is sent."""
 
     def __init__(
         self,
@@ -83,9 +81,20 @@ class DatabaseOneTrip(DatabaseStatement):
         transaction: Transaction,
         luck: Luck,
     ) -> None:
-        super().__init__(journal, session, seen[1], transaction, seen[0])
-        self._seen_row = seen[0]
+        self._seen_row, state = seen
+        super().__init__(
+            journal, session, state, transaction, self._seen_row if self._commits else None
+        )
         self._luck = luck
+
+
+class DatabaseOneTrip(_OnSeenState):
+    """A statement whose one write is committed as it is sent.
+
+    It asks the server nothing before; its session is in no transaction.
+    """
+
+    _commits = True
 
     def takes(self, plan: StatementPlan) -> bool:
         """True for a plan of one append, of rows that need no look at what was erased."""
@@ -137,26 +146,21 @@ class DatabaseOneTrip(DatabaseStatement):
         return True
 
 
-class DatabaseAskedOnce(DatabaseStatement):
+class DatabaseAskedOnce(_OnSeenState):
     """A statement of a transaction whose one query goes to the server with all that is around it.
 
     It sees what a statement that asks first would see, or raises LongWay. Close it.
     """
 
-    def __init__(
-        self,
-        journal: DatabaseJournal,
-        session: PostgresSession,
-        seen: tuple[StateRow, JournalState],
-        transaction: Transaction,
-        luck: Luck,
-    ) -> None:
-        super().__init__(journal, session, seen[1], transaction)
-        self._seen_row, self._luck = seen[0], luck
-        self._holds, self._was_fresh = False, transaction.is_fresh
-        transaction.begin_at(seen[1])
-        session.know_definitions(seen[0].catalog)
-        session.run_alone(Alone(READ_STATE, self._is_now))
+    _commits = False
+
+    def begin(self) -> DatabaseAskedOnce:
+        """Begin the transaction, if it has not begun, and have the next query asked so; itself."""
+        self._holds, self._was_fresh = False, self.transaction.is_fresh
+        self.transaction.begin_at(self.committed)
+        self.session.know_definitions(self._seen_row.catalog)
+        self.session.run_alone(Alone(READ_STATE, self._is_now))
+        return self
 
     def _is_now(self, rows: Rows) -> bool:
         self._holds = state_of(rows) == self._seen_row
@@ -178,10 +182,9 @@ class AtOnce:
         self._lock = threading.RLock()
         self._writing, self._asking = Luck(), Luck()
 
-    @property
-    def is_likely(self) -> bool:
+    def may_write(self) -> bool:
         """False while others commit in between, and inside a turn, which has the lock already."""
-        return not self._journal.has_turn and self._writing.is_likely
+        return not self._journal.has_turn and self._writing.may_try()
 
     @contextmanager
     def start(self, message: str | None, watcher: CancelToken) -> Iterator[DatabaseOneTrip]:
@@ -191,10 +194,9 @@ class AtOnce:
             transaction = Transaction(seen[1], message=message)
             yield DatabaseOneTrip(self._journal, session, seen, transaction, self._writing)
 
-    @property
-    def is_asking_likely(self) -> bool:
+    def may_ask(self) -> bool:
         """The same, for ``asking``: it needs no lock, so others of this process come in between."""
-        return self._asking.is_likely
+        return self._asking.may_try()
 
     def takes(self, plan: StatementPlan) -> bool:
         """True for a plan whose one query stays as it is, and gives few rows."""
@@ -211,13 +213,14 @@ class AtOnce:
         """A statement of a transaction on the state that was seen last."""
         journal = self._journal
         session = journal.store.acquire()
-        return DatabaseAskedOnce(journal, session, journal.seen_last, transaction, self._asking)
+        seen = journal.seen_last
+        return DatabaseAskedOnce(journal, session, seen, transaction, self._asking).begin()
 
     def commit(
         self, transaction: Transaction, author: Author, watcher: CancelToken
     ) -> Version | None:
         """Commit what a transaction wrote; None where that takes the long way."""
-        if not buffered_trip.may_fit(transaction) or not self.is_likely:
+        if not buffered_trip.may_fit(transaction) or not self.may_write():
             return None
         with acquired(self._lock, watcher), self._journal.store.lent() as session:
             row, committed = self._journal.seen_last
