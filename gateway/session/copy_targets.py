@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, Table, TableName
-from rewriter.name_resolution import means_home
 
 
 def target_table(ast: exp.Expr, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
@@ -16,8 +15,7 @@ def target_table(ast: exp.Expr, catalog: CatalogSnapshot, path: Sequence[str]) -
     if not isinstance(node, exp.Table):
         return None
     own = () if catalog.own is None else (catalog.own,)
-    given = catalog.home if means_home(node.db, "postgres", catalog) else node.db
-    for schema in (given,) if given else (*own, *path):
+    for schema in (node.db,) if node.db else (*own, *path):
         found = catalog.get(TableName(schema, node.name))
         if found is not None:
             return found if isinstance(found, Table) else None

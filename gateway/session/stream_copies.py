@@ -28,6 +28,7 @@ from gateway.session.copy_text import (
     text_line,
     text_of,
 )
+from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import Row, StatementOutcome
 from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 STREAMS = frozenset({"STDIN", "STDOUT"})
 _ROWS = 4096
 _NULL = "\\N"
-_END = re.compile(rb"(?:^|(?<=\n))\\\.\r?\n?\Z")
-"""A line that says that the data ends, as psql sends it behind the data of a script."""
+_END_MARK = re.compile(rb"(?:^|(?<=\n))\\\.\r?\n?\Z")
+"""The line that ends the data of a script, which psql sends as well."""
 _END_BYTES = 5
 _WRITTEN_HERE = frozenset({"BLOB", "BOOLEAN"})
 _DIMENSIONS = re.compile(r"(\[\d*\])+$")
@@ -68,7 +69,10 @@ class StreamCopy:
 
     def __init__(self, session: ClientSession, sql: str) -> None:
         self._session = session
-        statements = session.parse(sql)
+        statements = [
+            with_home_schema(parsed, session.dialect, session.catalog)
+            for parsed in session.parse(sql)
+        ]
         found = statements[0].statement if len(statements) == 1 else None
         stream = stream_of(found.ast) if isinstance(found, SqlStatement) else None
         if stream is None or not isinstance(found, SqlStatement):
@@ -122,7 +126,7 @@ class StreamCopy:
         file.flush()
         ast = self._ast.copy()
         if form.is_csv and self._session.dialect == "postgres":
-            _take_off_end(file)
+            _remove_end_mark(file)
         if form.matches:
             check_header(
                 file,
@@ -262,12 +266,12 @@ def _alias(width: int) -> exp.TableAlias:
     return exp.TableAlias(this=exp.to_identifier("r"), columns=columns)
 
 
-def _take_off_end(file: IO[bytes]) -> None:
-    """Leave out the line at the end of CSV data that says so; text has it taken off elsewhere."""
+def _remove_end_mark(file: IO[bytes]) -> None:
+    """Remove the line ``\\.`` at the end of CSV data; ``_as_csv`` does so for text."""
     start = max(0, file.seek(0, os.SEEK_END) - _END_BYTES)
     file.seek(start)
     tail = file.read()
-    found = _END.search(tail)
+    found = _END_MARK.search(tail)
     # Without the byte before it, what stands at the beginning of the tail may be the end of a line.
     if found is not None and (found.start() > 0 or start == 0):
         file.truncate(start + found.start())

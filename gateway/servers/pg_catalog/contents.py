@@ -53,14 +53,18 @@ _ACTION_CODES = {
 
 
 class CatalogContents:
-    """Rows by relation, gathered table by table; ``home`` is what clients call the home schema."""
+    """Rows by relation, gathered table by table; ``schema_name`` is how clients read a schema."""
 
     def __init__(
-        self, catalog: CatalogSnapshot, view_columns: ViewColumns, user: str, home: str
+        self,
+        catalog: CatalogSnapshot,
+        view_columns: ViewColumns,
+        user: str,
+        schema_name: Callable[[str], str],
     ) -> None:
         self.rows: dict[str, list[Row]] = {}
         self._catalog = catalog
-        self._home = home
+        self._schema_name = schema_name
         self._view_columns = view_columns
         self._parents = {
             key.parent
@@ -97,10 +101,6 @@ class CatalogContents:
         add_view_rules(self.rows, catalog)
         for sequence in catalog.sequences.values():
             self._add_sequence(sequence.name.schema, sequence.name.name, sequence)
-
-    def _schema_name(self, schema: str) -> str:
-        """What clients read as the name of a schema."""
-        return self._home if fold(schema) == fold(self._catalog.home) else schema
 
     def _add(self, relation: str, **row: Any) -> None:
         self.rows.setdefault(relation, []).append(row)

@@ -45,7 +45,6 @@ from rewriter.name_resolution import (
     SYSTEM_SCHEMAS,
     is_database,
     position_of,
-    shown_home,
     shown_schema,
 )
 
@@ -174,8 +173,7 @@ class CatalogReader:
         engine.run("BEGIN")
         engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")
         engine.run("CREATE SCHEMA pgc")
-        home = shown_home(session.dialect, session.catalog)
-        contents = CatalogContents(catalog, self._view_columns, user, home)
+        contents = CatalogContents(catalog, self._view_columns, user, self._schema_name)
         settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
         rows = {**contents.rows, "pg_settings": settings, "system_columns": _system_columns()}
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
@@ -200,7 +198,7 @@ class CatalogReader:
             ("pid", self._pid),
             ("started", _STARTED),
             ("home", catalog.home),
-            ("shown_home", home),
+            ("shown_home", self._schema_name(catalog.home)),
             ("path", self._path(catalog)),
         ):
             engine.run(f"SET VARIABLE pgc_{name} = $1", [value])
@@ -231,9 +229,13 @@ class CatalogReader:
 
     def _path(self, catalog: CatalogSnapshot) -> list[str]:
         """The schemas of ``search_path`` that are there, as clients read their names."""
-        session, there = self._session, {*catalog.schemas, fold(catalog.home), *SYSTEM_SCHEMAS}
-        path = [name for name in session.settings.search_path if fold(name) in there]
-        return [shown_schema(name, session.dialect, session.catalog) for name in path]
+        there = {*catalog.schemas, fold(catalog.home), *SYSTEM_SCHEMAS}
+        path = [name for name in self._session.settings.search_path if fold(name) in there]
+        return list(map(self._schema_name, path))
+
+    def _schema_name(self, name: str) -> str:
+        """What clients read as the name of a schema."""
+        return shown_schema(name, self._session.dialect, self._session.catalog)
 
     def _view_columns(self, view: View) -> Sequence[ResultColumn]:
         name = exp.table_(view.name.name, db=view.name.schema, quoted=True)

@@ -59,7 +59,7 @@ _NAMED = {
     "UTINYINT": INT2, "BIGNUM": NUMERIC, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
-_DIGITS = re.compile(r"(TIMESTAMP|INTERVAL)(?:\((\d)\)| (\d))")
+_DIGITS = re.compile(r"(TIMESTAMP|INTERVAL)[( ](\d)\)?")
 """Types with a number of digits of their seconds, as columns are declared."""
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
 HEADER = 4
