@@ -56,11 +56,17 @@ _READS = {
 }
 """Statements, and how often each is run at once."""
 _UPDATE = "UPDATE {t} SET amount = amount + 1 WHERE id = {p}"
+_INSERT = "INSERT INTO {t} VALUES (10000000 + {p}, 1, 1, 'new', DATE '2024-01-01')"
 _WRITES = {
     "update": (_UPDATE,),
-    "insert": ("INSERT INTO {t} VALUES (10000000 + {p}, 1, 1, 'new', DATE '2024-01-01')",),
+    "insert": (_INSERT,),
     "delete": ("DELETE FROM {t} WHERE id = {p}",),
     "two updates in a transaction": (_UPDATE, _UPDATE),
+    "a read and two writes in a transaction": (
+        "SELECT * FROM {t} WHERE id = {p}",
+        _UPDATE,
+        _INSERT,
+    ),
 }
 """Statements, each with a key as its parameter."""
 _POINTS = 50
@@ -174,7 +180,9 @@ def _commits(execute: Callable[..., Any], statements: tuple[str, ...], keys: Ite
             if len(statements) > 1:
                 execute("BEGIN")
             for place, sql in enumerate(statements):
-                execute(sql, [key + place])
+                cursor = execute(sql, [key + place])
+                if cursor.description is not None:
+                    cursor.fetchall()
             if len(statements) > 1:
                 execute("COMMIT")
 
