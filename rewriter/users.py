@@ -11,6 +11,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import DEFAULT_SCHEMA, fold
 from journal.model.trees import Nodes
+from journal.sql.clock import name_moments
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import VARIABLE
@@ -111,9 +112,11 @@ def _call_of(call: exp.Anonymous) -> exp.Expr:
 
 
 def stored_expression(text: str) -> exp.Expr:
-    """A default or check from its text, for the user who runs the statement."""
+    """A default or check from its text, for who runs the statement, and when."""
     found = exp.Paren(this=expression(text))
-    name_users(Nodes.of(found))
+    nodes = Nodes.of(found)
+    name_users(nodes)
+    name_moments(nodes)
     named: exp.Expr = found.this
     return named
 

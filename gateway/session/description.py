@@ -13,12 +13,12 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.named_schemas import with_home_schema
+from gateway.session.own_parameters import own_parameters
 from gateway.session.request import StatementRequest
-from gateway.session.roles import acting_user
 from gateway.session.session import Session
 from gateway.session.session_calls import call_columns
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import P_USER, USER_PARAMETER
+from journal.model.plan import USER_PARAMETER
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot
 from journal.model.visibility import visible_to
@@ -70,7 +70,7 @@ def describe(
                 f"{USER_PARAMETER}{place}" for place in query.parameters
             )
             nothing |= {name: examples[name] for name in nothing.keys() & examples.keys()}
-            nothing[P_USER] = acting_user(session)
+            nothing |= own_parameters(session)
             request = StatementRequest(query, nothing, session.settings, session.dialect)
             columns = session.executor.describe(transaction, request, session.cancellation)
     finally:

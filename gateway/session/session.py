@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,17 +34,16 @@ from gateway.session.file_copies import is_copy, run_copy_from
 from gateway.session.named_schemas import as_meant
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
+from gateway.session.own_parameters import SessionClock, own_parameters
 from gateway.session.parameters import bind
 from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy, run_until_first
-from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import TransactionSettings
 from gateway.session.variable_parameters import without_placeholders
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
 from journal.transactions.constraint_timing import ConstraintTiming
 from journal.transactions.protocol import OpenJournal
@@ -97,6 +96,7 @@ class Session:
         self.settings = self.settings_at_start = replace(settings, dialect=dialect)
         self.transaction_settings = TransactionSettings()
         self.autocommit = autocommit
+        self.clock = SessionClock()
         self.transaction: Transaction | None = None
         self.temporary = Temporary(journal)
         self.cancellation = Cancellation(lambda: self.settings.statement_timeout)
@@ -229,6 +229,7 @@ class Session:
         self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None
     ) -> StatementOutcome:
         self.cancellation.check()
+        self.clock.begin(continues=self.transaction is not None)
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
         parsed = as_meant(self, parsed, parameters)
@@ -236,7 +237,7 @@ class Session:
         if control is not None:
             return control
         bound = {} if batch is not None else self._bind(parsed, parameters)
-        bound[P_USER] = acting_user(self)
+        bound |= own_parameters(self)
         match parsed.statement:
             case Call() | Erase() | CreateEntity() | AlterEntity() | DropEntity() | ShowEntities():
                 return self.executor.run_immediate(self, parsed, bound)
@@ -252,12 +253,9 @@ class Session:
     def fetching(self, rows: ResultRows) -> Iterator[None]:
         """Inside the block rows are fetched; the store may work for it, and ``cancel`` finds it."""
         store = rows.store if isinstance(rows, StreamedRows) else None
-        with self.cancellation.running():
-            if store is None:
-                yield
-            else:
-                with self.cancellation.watching(store):
-                    yield
+        watching = nullcontext() if store is None else self.cancellation.watching(store)
+        with self.cancellation.running(), watching:
+            yield
 
     def cancel(self) -> None:
         """Stop the statement that runs, from another thread; returns when it has stopped."""
@@ -287,8 +285,8 @@ class Session:
         skips: bool | None = None,
     ) -> StatementOutcome:
         """Run a statement whose parameters have values; ``skips`` erased rows of a file."""
-        how = (batch, PlanForm.FULL, skips, self._stream_file)
-        request = StatementRequest(parsed, bound, self.settings, self.dialect, *how)
+        how = (self.settings, self.dialect, batch, PlanForm.FULL, skips, self._stream_file)
+        request = StatementRequest(parsed, {**own_parameters(self), **bound}, *how)
         if self.transaction is None and self.autocommit:
             return self._autocommit(request)
         if self.transaction is None:
@@ -375,6 +373,7 @@ class Session:
             raise in_progress()
         if self.transaction is not None:
             self._undo(self.transaction)
+        self.clock.begin_transaction()
         self.transaction = self._client_transaction(Begin(read_only))
 
     def new_transaction(

@@ -22,6 +22,7 @@ from gateway.session.file_loads import failing, load_rows
 from gateway.session.operations import Advance as Told
 from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome
+from gateway.session.own_parameters import own_parameters
 from gateway.session.session import Session
 from gateway.shell.own_files import accesses_files, as_parquet, reads_files, reads_here
 from gateway.shell.running import Advance, run_cancellable
@@ -29,7 +30,7 @@ from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.places import local_path
-from journal.model.plan import P_USER, Query
+from journal.model.plan import Query
 from journal.model.schema import Table, TableName, fold
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed, parse
@@ -249,7 +250,8 @@ def load_file(
     parsed, ast, table = parsed_insert(session, target, f"INSERT INTO {into} {rows}")
     columns = [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
     with session.cancellation.running(), failing(session):
-        done = load_rows(session, parsed, ast.this, ast.expression, columns, {P_USER: session.user})
+        own = own_parameters(session)
+        done = load_rows(session, parsed, ast.this, ast.expression, columns, own)
     return done.row_count, done.skipped
 
 

@@ -15,6 +15,7 @@ from gateway.session.file_loads import failing
 from gateway.session.operations import Advance as Told
 from gateway.session.operations import single_operation
 from gateway.session.outcome import StatementOutcome
+from gateway.session.own_parameters import own_parameters
 from gateway.session.rejecting_loads import RejectingLoad, load_rejecting
 from gateway.session.session import Session
 from gateway.shell.files import (
@@ -32,7 +33,6 @@ from gateway.shell.running import run_cancellable
 from journal.files.csv_rejects import CsvDialect, header_names
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
-from journal.model.plan import P_USER
 from journal.model.schema import Table, TableName
 from rewriter.writing.copy_options import RejectOptions
 
@@ -103,7 +103,7 @@ def load_file_rejecting(
     """Insert the rows of a file that fit: how many went in, were suppressed, and were rejected."""
     parsed, ast, table = parsed_insert(session, target, f"INSERT INTO {into} DEFAULT VALUES")
     columns = [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
-    bound = {P_USER: session.user}
+    bound = own_parameters(session)
     with session.cancellation.running(), failing(session):
         done = load_rejecting(session, parsed, ast.this, table, columns, load, bound)
     return done.row_count, done.skipped, done.rejected

@@ -67,9 +67,10 @@ def readable(tokens: list[Token], dialect: str) -> list[Token]:
 
 def unmarked(ast: exp.Expr) -> exp.Expr:
     """What was parsed, without the marks that ``readable`` has put in."""
-    for call in ast.find_all(exp.Anonymous):
-        if call.comments is not None:
-            call.comments = [comment for comment in call.comments if comment != _MARK] or None
+    # The mark of a call with an alias is the alias's.
+    for node in ast.walk():
+        if node.comments is not None:
+            node.comments = [comment for comment in node.comments if comment != _MARK] or None
     return ast
 
 
@@ -377,6 +378,8 @@ _IN_POSTGRES: dict[TokenType | str, Change] = {
     TokenType.LIMIT: _no_share,
     TokenType.NUMBER: _whole_number,
     "DATE_BIN": _keep_call,
+    # CURRENT_TIMESTAMP has a name and a text of its own.
+    "NOW": _keep_call,
     # Of others the template would be translated, in its quotes as well.
     **dict.fromkeys(("TO_CHAR", "TO_DATE", "TO_TIMESTAMP"), _keep_longer(1)),
 }

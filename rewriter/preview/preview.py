@@ -19,7 +19,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import DropDefinition, PutDefinition, kind_of
 from journal.model.plan import (
+    P_NOW,
     P_SNAPSHOT,
+    P_STATEMENT_TIME,
     P_USER,
     P_VERSION,
     USER_PARAMETER,
@@ -294,6 +296,8 @@ _MEANINGS = {
     P_VERSION: "the version of this statement: microseconds since 1970, never used before",
     P_SNAPSHOT: "the version the transaction reads at",
     P_USER: "the name the client gave itself",
+    P_NOW: "when the transaction began",
+    P_STATEMENT_TIME: "when this statement began",
 }
 
 

@@ -1,6 +1,7 @@
 """Expands abbreviations in queries before tables become relations. Pure.
 
-Settings, users and schemas get their values, short pivots their sources, and results their names.
+Settings, users, schemas and moments get their values, short pivots their sources, and results
+their names.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.trees import Nodes
+from journal.sql.clock import name_moments
 from rewriter.context import RewriteContext
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
@@ -27,5 +29,6 @@ def spell_out(query: exp.Expr, nodes: Nodes, context: RewriteContext) -> Nodes:
         nodes = Nodes.of(query)
     name_changed(nodes)
     name_users(nodes)
+    name_moments(nodes)
     name_schema(nodes, context)
     return nodes

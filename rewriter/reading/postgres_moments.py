@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from journal.model.schema import fold
 from journal.sql.builders import call, fill
+from journal.sql.clock import STATEMENT_TIMESTAMP
 from rewriter.reading.postgres_calls import Spell
 
 _FRACTIONS = {
@@ -198,16 +199,14 @@ _CURRENT: Mapping[type[exp.Expr], exp.DType] = {
 }
 
 
-def _now(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    return None if arguments else exp.CurrentTimestamp()
+def _moment_of_statement(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    return None if arguments else call(STATEMENT_TIMESTAMP)
 
 
 CALLS: Mapping[str, Spell] = {
     "date_bin": _bin,
     "date_trunc": _cut,
-    "clock_timestamp": _now,
-    "statement_timestamp": _now,
-    "transaction_timestamp": _now,
+    "clock_timestamp": _moment_of_statement,
 }
 """By the name of a function that the parser does not know."""
 KINDS: Mapping[type[exp.Expr], Spell] = {

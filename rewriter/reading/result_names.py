@@ -11,12 +11,13 @@ import re
 from sqlglot import exp
 
 from journal.model.trees import Nodes
+from journal.sql.clock import CLOCK_KINDS, reads_clock
 from rewriter.reading.spelling import result_spelling
 from rewriter.users import OF_SESSION
 
 _DECIMAL = re.compile(r"DECIMAL\(\d+, \d+\)")
 _CALL = re.compile(r'"?[A-Za-z_0-9]+"?\((?!.*\b(FROM|USING|FOR|BOTH|LEADING|TRAILING|AS) ).*\)')
-_CHANGED = (exp.Table, *OF_SESSION)
+_CHANGED: tuple[type[exp.Expr], ...] = (exp.Table, *OF_SESSION, *CLOCK_KINDS)
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
     exp.Abs: "abs", exp.Round: "round", exp.Floor: "floor", exp.Ceil: "ceil",
@@ -69,16 +70,17 @@ def result_name(node: exp.Expr) -> str | None:
 
 
 def name_changed(nodes: Nodes) -> None:
-    """Name unaliased result columns whose text a rewrite would change: subqueries, users.
+    """Name unaliased result columns whose text a rewrite would change: subqueries, users, moments.
 
     Takes the nodes of a query.
     """
-    if not any(nodes.all(kind) for kind in _CHANGED):
+    calls = nodes.all(exp.Anonymous)
+    if not any(nodes.all(kind) for kind in _CHANGED) and not any(map(reads_clock, calls)):
         return
     for select in nodes.all(exp.Select):
         named = list(select.expressions)
         for index, node in enumerate(named):
-            if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(*_CHANGED) is None:
+            if isinstance(node, exp.Alias | exp.Column | exp.Star) or not _is_changed(node):
                 continue
             if isinstance(node, exp.Subquery) and node.alias:
                 continue
@@ -86,6 +88,11 @@ def name_changed(nodes: Nodes) -> None:
             named[index] = exp.alias_(node, name, copy=False)
         if named != select.expressions:
             select.set("expressions", named)
+
+
+def _is_changed(node: exp.Expr) -> bool:
+    found = node.find_all(*_CHANGED, exp.Anonymous)
+    return any(not isinstance(part, exp.Anonymous) or reads_clock(part) for part in found)
 
 
 def _is_known(node: exp.Expr) -> bool:

@@ -427,3 +427,27 @@ def test_errors_of_values_have_postgresqls_states(store: Store) -> None:
         with pytest.raises(gateway.DatabaseError) as raised:
             con.execute(sql)
         assert raised.value.sqlstate == state, sql
+
+
+@pytest.mark.also_on("hive")
+def test_the_clock_of_a_transaction_stands_still(store: Store) -> None:
+    """As in PostgreSQL ``now()`` is when it began, and ``statement_timestamp()`` moves on."""
+    con = store.connect(dialect="postgres", autocommit=True)
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, at TIMESTAMPTZ DEFAULT now())")
+    con.execute("CREATE VIEW v AS SELECT now() AS n, CURRENT_TIMESTAMP AS c FROM t")
+    con.execute("PREPARE p AS INSERT INTO t VALUES ($1, 'now')")
+    con.execute("BEGIN")
+    con.execute("INSERT INTO t (k) VALUES (1)")
+    con.execute("EXECUTE p (2)")
+    query = (
+        "SELECT count(DISTINCT at), bool_and(at = transaction_timestamp()),"
+        " max(at) < statement_timestamp(), max(at) < clock_timestamp(), max(n) = now(),"
+        " max(c) = now() FROM t, v"
+    )
+    assert con.execute(query).fetchall() == [(1, True, True, True, True, True)]
+    con.execute("COMMIT AND CHAIN")
+    query = "SELECT max(at) < now(), max(q.now) = now() FROM t, (SELECT now()) AS q"
+    assert con.execute(query).fetchall() == [(True, True)]
+    con.execute("ROLLBACK")
+    text = con.execute("SHOW CREATE TABLE v").fetchall()[0][-1].lower()
+    assert text.count("now()") == text.count("current_timestamp") == 1

@@ -31,7 +31,7 @@ SELECT
   CAST(t."k" AS INT) AS _palimpsest_o0,
   CAST(t."a" AS INT) AS _palimpsest_o1,
   CAST(t."b" AS TEXT) AS _palimpsest_o2,
-  CAST(LENGTH(CAST(CURRENT_DATE AS TEXT)) AS INT) AS _palimpsest_n3,
+  CAST(LENGTH(CAST(CAST(CAST($p_now AS TIMESTAMPTZ) AS DATE) AS TEXT)) AS INT) AS _palimpsest_n3,
   CAST(NULL AS INT) AS _palimpsest_o3,
   t."version_number" AS _palimpsest_ov
 FROM (
