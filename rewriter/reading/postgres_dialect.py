@@ -50,6 +50,7 @@ from rewriter.reading.postgres_doubled import check_doubled
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
 from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_recursion import check_recursion
+from rewriter.reading.postgres_row_operands import with_row_operands
 from rewriter.reading.postgres_sources import (
     SOURCE_FUNCTIONS,
     is_postgres_source,
@@ -122,6 +123,7 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
 def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
     is_postgres = context.capabilities.postgres_functions
     kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
+    value = with_row_operands(value, context)
     types = ValueTypes(context)
     check_whole_rows(value, context)
     if not is_postgres:

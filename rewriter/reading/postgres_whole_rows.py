@@ -26,8 +26,7 @@ def check_whole_rows(tree: exp.Expr, context: RewriteContext) -> None:
         raise not_here(tree, "a SELECT without a list", "write SELECT 1, or SELECT count(*)")
     for column in tree.find_all(exp.Column):
         if not column.table and isinstance(column.this, exp.Identifier) and _is_shown(column):
-            scope = next(enclosing_statements(column), None)
-            if scope is not None and _names_row(column, scope, context):
+            if any(_names_row(column, s, context) for s in enclosing_statements(column)):
                 raise not_here(
                     column,
                     f'the whole row "{column.name}" as a value',
@@ -40,7 +39,10 @@ def _is_shown(column: exp.Column) -> bool:
     output = column.parent if isinstance(column.parent, exp.Alias) else column
     is_output = isinstance(output.parent, exp.Select | exp.Returning)
     is_output = is_output and output.arg_key == "expressions"
-    return is_output or isinstance(column.parent, exp.Cast)
+    around = column.parent
+    while isinstance(around, exp.Paren):
+        around = around.parent
+    return is_output or isinstance(around, exp.Cast)
 
 
 def _names_row(column: exp.Column, scope: exp.Expr, context: RewriteContext) -> bool:

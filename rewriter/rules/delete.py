@@ -24,6 +24,7 @@ from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returned_stars import spell_out_stars
 from rewriter.writing.returning import ReturningClause
+from rewriter.writing.rows_named import spell_out_rows
 from rewriter.writing.statement_part import (
     PartNames,
     StatementPart,
@@ -43,6 +44,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     target = AliasedTable.of(table, node, reads.context, RowUse.DELETE)
     if target.masked:
         check_no_raw(ast, target.alias, table)
+    spell_out_rows(ast, table, target.alias, reads.context)
     stage = part.relation_name("changed")
     spell_out_stars(ast, table, target.alias, reads.context)
     result = ReturningClause.of(ast, target, old=True)

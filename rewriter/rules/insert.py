@@ -21,6 +21,7 @@ from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.replaced_rows import overwrite_part
 from rewriter.writing.returning import ReturningClause
+from rewriter.writing.rows_named import spell_out_rows
 from rewriter.writing.statement_part import (
     PartNames,
     StatementPart,
@@ -50,9 +51,10 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     if alias is not None:
         target = replace(target, alias=alias.name)
     result = ReturningClause.of(ast, target)
+    if target.masked and ast.args.get("conflict") is not None:
+        check_no_raw(ast.args["conflict"], target.alias, table)
+    spell_out_rows(ast, table, target.alias, reads.context)
     upsert = wanted_upsert(ast, table)
-    if upsert is not None and target.masked:
-        check_no_raw(ast.args.get("conflict") or exp.Null(), target.alias, table)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
         if target.hides_rows:

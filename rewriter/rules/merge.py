@@ -22,6 +22,7 @@ from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_n
 from rewriter.writing.merge_actions import JOINED, Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ACTION, ReturningClause
+from rewriter.writing.rows_named import spell_out_rows
 from rewriter.writing.statement_part import PartNames, StatementPart, finish_part, staged_relation
 from rewriter.writing.target import AliasedTable
 
@@ -44,6 +45,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     if target.masked:
         check_no_raw(ast, target.alias, target.table)
     without_schema(ast, node, reads.context)
+    spell_out_rows(ast, target.table, target.alias, reads.context)
     source, alias = _source(ast)
     on = _condition(ast, target, alias)
     actions = read_actions(ast, target, alias, reads.context)

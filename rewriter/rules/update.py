@@ -18,6 +18,7 @@ from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returned_stars import spell_out_stars
 from rewriter.writing.returning import ReturningClause
+from rewriter.writing.rows_named import spell_out_rows
 from rewriter.writing.statement_part import PartNames, StatementPart, finish_part, fuse_part
 from rewriter.writing.target import AliasedTable, new_values
 from rewriter.writing.target_rows import chosen_rows, sources_of
@@ -39,6 +40,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
     target = AliasedTable.of(table, node, reads.context, RowUse.UPDATE)
     if target.masked:
         check_no_raw(ast, target.alias, table)
+    spell_out_rows(ast, table, target.alias, reads.context)
     stage = part.relation_name("changed")
     assigned = assignments(table, ast.expressions, target.alias).values
     spell_out_stars(ast, table, target.alias, reads.context)
