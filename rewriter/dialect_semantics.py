@@ -51,6 +51,8 @@ class DialectSemantics:
     takes no SET.
     ``numbers_columns``: columns of a table or view made of a query that have one name get a number
     behind it; elsewhere they are an error.
+    ``stars_are_fixed``: a view of ``SELECT *`` has the columns that its relations had when it was
+    made; elsewhere those that they have.
     ``generates_from_generated``: a generated column may read another one.
     """
 
@@ -72,6 +74,7 @@ class DialectSemantics:
     schemas_are_there: bool = False
     settings_are_undone: bool = False
     numbers_columns: bool = False
+    stars_are_fixed: bool = False
     generates_from_generated: bool = True
 
 
@@ -89,6 +92,7 @@ _POSTGRES = DialectSemantics(
     keeps_lengths=True,
     returns_sources=True,
     settings_are_undone=True,
+    stars_are_fixed=True,
     generates_from_generated=False,
 )
 _SEMANTICS = {
@@ -97,7 +101,7 @@ _SEMANTICS = {
     ),
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
-    "mysql": DialectSemantics(null_generates=True),
+    "mysql": DialectSemantics(null_generates=True, stars_are_fixed=True),
     "spark": DialectSemantics(stars_by_name=True),
     "hive": DialectSemantics(stars_by_name=True),
 }

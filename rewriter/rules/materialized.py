@@ -36,6 +36,7 @@ from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import TableDraft
+from rewriter.definitions.fixed_stars import fix_stars
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -221,6 +222,7 @@ def _checked_query(
             position=position_of(node),
         )
     qualify(query, context)
+    fix_stars(query, context)
     name_types(query, context)
     check_lasting(name, query, context)
     for part in (*sequence_calls(query), *query.find_all(exp.Placeholder)):

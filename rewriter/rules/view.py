@@ -9,6 +9,7 @@ from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import View
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
+from rewriter.definitions.fixed_stars import fix_stars
 from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
 from rewriter.definitions.query_columns import told_apart
 from rewriter.definitions.sequences import sequence_calls, without_calls
@@ -44,6 +45,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
         query = fenced(exp.select("*").from_(query.subquery(_BARRIER)), context.capabilities)
     if isinstance(query, exp.Query):
         qualify(query, context)
+        fix_stars(query, context)
         name_types(query, context)
         # As in PostgreSQL: what it reads is gone with the session, and so is the view.
         temporary = temporary or (not node.db and reads_temporary(query, context))

@@ -288,3 +288,30 @@ def test_rows_of_tables_that_are_changed_have_their_columns_alone(store: Store) 
         assert con.execute(sql).rowcount == count, sql
     texts = [json.loads(b) for (b,) in con.execute("SELECT b FROM t ORDER BY k").fetchall()]
     assert texts == [{"k": 1, "b": "x"}, {"k": 3, "b": "full"}]
+
+
+@pytest.mark.also_on("hive")
+def test_stars_of_views_mean_the_columns_that_there_were(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR)")
+    con.execute("CREATE TABLE u (k INTEGER PRIMARY KEY, w VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'x')")
+    con.execute("INSERT INTO u VALUES (1, 'y'), (2, 'z')")
+    views = (
+        ("a", "SELECT *, 2 AS n FROM t", [(1, "x", 2)]),
+        (
+            "b",
+            "SELECT b.*, t.s FROM t RIGHT JOIN u AS b USING (k)",
+            [(1, "y", "x"), (2, "z", None)],
+        ),
+        ("c", "SELECT * FROM t JOIN u USING (k)", [(1, "x", "y")]),
+        ("d", "WITH q AS (SELECT * FROM t) SELECT * FROM q", [(1, "x")]),
+        ("e", "SELECT * FROM (SELECT * FROM a) AS i", [(1, "x", 2)]),
+    )
+    for name, query, _ in views:
+        con.execute(f"CREATE VIEW {name} AS {query}")
+    for table in ("t", "u"):
+        con.execute(f"ALTER TABLE {table} ADD COLUMN later INTEGER")
+    con.execute("CREATE OR REPLACE VIEW a AS SELECT k, s, 2 AS n, 4 AS more FROM t")
+    for name, query, wanted in views[1:]:
+        assert con.execute(f"SELECT * FROM {name} ORDER BY k").fetchall() == wanted, query
