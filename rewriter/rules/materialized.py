@@ -36,7 +36,6 @@ from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import TableDraft
-from rewriter.definitions.fixed_stars import fix_stars
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -54,6 +53,7 @@ from rewriter.definitions.temporary import check_lasting
 from rewriter.definitions.user_types import name_types
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of, table_name, unknown_table
+from rewriter.reading.fixed_stars import fix_stars
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import is_restricted

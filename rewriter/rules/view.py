@@ -9,7 +9,6 @@ from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import View
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
-from rewriter.definitions.fixed_stars import fix_stars
 from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
 from rewriter.definitions.query_columns import told_apart
 from rewriter.definitions.sequences import sequence_calls, without_calls
@@ -24,6 +23,7 @@ from rewriter.definitions.user_types import name_types
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.fences import fenced
+from rewriter.reading.fixed_stars import fix_stars
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.replaced_view import check_replaced_columns
