@@ -88,3 +88,32 @@ def test_statements_say_that_they_have_nothing_to_do(
         con.execute("DROP TABLE IF EXISTS skipping")
         heard.append(told)
     assert heard[0] == heard[1] != []
+
+
+def test_transactions_warn_of_what_changes_nothing(
+    gateway: Connection, postgres: Connection
+) -> None:
+    """BEGIN within and COMMIT outside of a transaction, as ORMs and migrations send them."""
+    heard = []
+    for con in (gateway, postgres):
+        told: list[tuple[str | None, ...]] = []
+
+        def hear(
+            notice: psycopg.errors.Diagnostic, told: list[tuple[str | None, ...]] = told
+        ) -> None:
+            told.append((notice.severity, notice.sqlstate, notice.message_primary))
+
+        con.add_notice_handler(hear)
+        for statement in (
+            *("COMMIT", "ROLLBACK", "END", "ABORT", "SET LOCAL work_mem = '8MB'"),
+            *("SET CONSTRAINTS ALL DEFERRED", "SET TRANSACTION READ ONLY", "SELECT 1; COMMIT"),
+            *("START TRANSACTION", "BEGIN", "SET LOCAL work_mem = '8MB'", "SELECT nothing"),
+            *("BEGIN", "ROLLBACK", "SELECT 1; BEGIN; SELECT 1", "COMMIT; COMMIT"),
+        ):
+            try:
+                told.append((con.execute(statement).statusmessage,))
+            except psycopg.Error as error:
+                told.append((error.sqlstate,))
+        con.remove_notice_handler(hear)
+        heard.append(told)
+    assert heard[0] == heard[1]

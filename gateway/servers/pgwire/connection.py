@@ -38,6 +38,7 @@ from gateway.servers.pgwire.tags import (
     error_for_clients,
     text_for_clients,
 )
+from gateway.servers.pgwire.transaction_words import begin_tag, warning_of
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -291,7 +292,6 @@ class ClientConnection:
         """Begin the transaction of several statements, unless a client begins its own."""
         if self._is_implicit and isinstance(parsed.statement, Begin):
             # As in PostgreSQL, what came before in the same text belongs to it.
-            self._is_implicit = False
             return
         joins = isinstance(parsed.statement, SqlStatement | SetSetting)
         runs_alone = not joins or self._is_implicit
@@ -322,17 +322,24 @@ class ClientConnection:
             return
         parsed = portal.statement.parsed
         assert parsed is not None
+        is_open, is_implicit = self._session.in_transaction, self._is_implicit
+        warning = warning_of(parsed, in_transaction=is_open, is_implicit=is_implicit)
         match parsed.statement:
-            case Begin() if self._session.in_transaction:
-                portal.outcome = StatementOutcome("BEGIN")
-                return
+            case Begin() if self._session.transaction is not None:
+                self._session.transaction.check_open()
+                self._is_implicit = False
+                portal.outcome = StatementOutcome(begin_tag(parsed))
+            case Begin():
+                portal.outcome = self._session.run(parsed, portal.values)
+                portal.outcome.tag = begin_tag(parsed)
             case Commit(chains) if self._session.status == "failed":
                 self._session.rollback()
                 if chains:
                     self._session.begin()
                 portal.outcome = StatementOutcome("ROLLBACK")
             case Commit(False) | Rollback(None, False) if not self._session.in_transaction:
-                portal.outcome = StatementOutcome(parsed.text.split(None, 1)[0].upper())
+                is_commit = isinstance(parsed.statement, Commit)
+                portal.outcome = StatementOutcome("COMMIT" if is_commit else "ROLLBACK")
             case _ if is_copy(parsed):
                 portal.outcome = run_copy(self._stream, self._session, parsed.text)
             case Deallocate(str(name)) if self._statements.release(name):
@@ -342,6 +349,8 @@ class ClientConnection:
                 self._statements.release_all()
             case _:
                 portal.outcome = self._session.run(parsed, portal.values)
+        if warning is not None:
+            self._tell("WARNING", *warning)
         if isinstance(parsed.statement, Commit | Rollback):
             self._is_implicit = False
             if not self._session.in_transaction or parsed.statement.chains:
@@ -370,8 +379,7 @@ class ClientConnection:
         assert outcome is not None
         for notice in () if portal.is_complete else outcome.notices:
             said = text_for_clients(notice, self._session.dialect, self._session.catalog)
-            fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": said}
-            self._stream.write(messages.error_response(fields, b"N"))
+            self._tell("NOTICE", "00000", said)
         if portal.stream is None:
             count = 0 if portal.is_complete else outcome.row_count
             self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
@@ -400,6 +408,10 @@ class ClientConnection:
         portal.is_complete = True
         count = outcome.row_count if outcome.row_count >= 0 else sent
         self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
+
+    def _tell(self, severity: str, code: str, text: str) -> None:
+        fields = {"S": severity, "V": severity, "C": code, "M": text}
+        self._stream.write(messages.error_response(fields, b"N"))
 
     def _drop_unnamed(self) -> None:
         """A simple query ends the unnamed portal; cursors stay until their transaction ends."""
