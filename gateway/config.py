@@ -91,7 +91,7 @@ class Settings:
     control_store: str | None = None
     """The control store that is named for the session, where it is another; not a setting."""
     path: tuple[str, ...] = ()
-    """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
+    """The schemas that were set by SET or USE, of which ``schema`` is the first; none before."""
     cache: ProcessCache = field(init=False, default_factory=ProcessCache, compare=False, repr=False)
     """What was computed of these settings, by a name for each; not a setting."""
 
@@ -114,6 +114,7 @@ class Settings:
             self.order_by_non_integer_literal == "true",
             self.scalar_subquery_error_on_multiple_rows == "false",
             self.integer_division == "true",
+            bool(self.path) and self.dialect == "duckdb",
         )
 
     @property
@@ -162,7 +163,9 @@ class Settings:
         if key not in known or (key in _DUCKDB_ONLY and self.dialect != "duckdb"):
             raise self._unknown_setting(name)
         if value is None:
-            return self._replaced(key, self.home if key == "schema" else known[key].default)
+            if key == "schema":
+                return replace(self, schema=self.home, path=())
+            return self._replaced(key, known[key].default)
         if key in _DURATIONS:
             return self._replaced(key, milliseconds(key, str(value)))
         if "int" in str(known[key].type):
@@ -199,7 +202,7 @@ class Settings:
     def _replaced(self, key: str, value: Any) -> Settings:
         change: dict[str, Any] = {key: value}
         if key == "schema":
-            change["path"] = ()
+            change["path"] = (value,) if value else ()
         return replace(self, **change)
 
     def with_variable(self, name: str, value: str | None) -> Settings:

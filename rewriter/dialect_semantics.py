@@ -118,7 +118,8 @@ class QuerySettings:
 
     ``null_order`` and ``descends`` say what an ORDER BY means that leaves it open. ``allows_text``:
     one that names a constant orders nothing. ``takes_first``: of a scalar subquery's rows the first
-    counts. ``divides_whole``: ``/`` means what ``//`` does.
+    counts. ``divides_whole``: ``/`` means what ``//`` does. ``sets_path``: the schemas of names
+    were set, if to those of a new session.
     """
 
     null_order: str = NULLS_LAST
@@ -126,6 +127,7 @@ class QuerySettings:
     allows_text: bool = False
     takes_first: bool = False
     divides_whole: bool = False
+    sets_path: bool = False
 
 
 DEFAULT_QUERY_SETTINGS = QuerySettings()

@@ -6,6 +6,8 @@ names nothing, a subquery that returns more rows than fit, and a division of who
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
@@ -17,6 +19,7 @@ from rewriter.dialect_semantics import (
     QuerySettings,
 )
 
+_MEANS_NOTHING_ELSE = (DEFAULT_QUERY_SETTINGS, replace(DEFAULT_QUERY_SETTINGS, sets_path=True))
 _SAYS_LAST = "nulls_last"
 """Marks, in a node's ``meta``, an ORDER BY that says NULLS LAST."""
 _NO_SCALAR = (
@@ -27,7 +30,7 @@ _NO_SCALAR = (
 
 def apply_settings(ast: exp.Expr, settings: QuerySettings) -> None:
     """Change a statement, which the session wrote, to say what it means under its settings."""
-    if settings == DEFAULT_QUERY_SETTINGS:
+    if settings in _MEANS_NOTHING_ELSE:
         return
     for order in list(ast.find_all(exp.Order)):
         if settings.allows_text:

@@ -52,7 +52,8 @@ def _name_schemas(call: exp.CurrentSchemas, context: RewriteContext) -> None:
     One that was not set is no part of it.
     """
     path = context.path or (context.session_schema or context.default_schema,)
-    said = () if path == (context.catalog.home,) else path
+    is_said = context.query_settings.sets_path or path != (context.catalog.home,)
+    said = path if is_said else ()
     whole = (DEFAULT_SCHEMA, *said, DEFAULT_SCHEMA, DEFAULT_SCHEMA, "pg_catalog")
     if isinstance(call.this, exp.Boolean):
         names = whole if call.this.this else said

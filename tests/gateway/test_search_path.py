@@ -92,3 +92,17 @@ def test_other_settings_take_one_value(two: Connection) -> None:
     with pytest.raises(gateway.ProgrammingError) as raised:
         two.execute("SET retries = 1, 2")
     assert raised.value.code == "PAL-101"
+
+
+def test_a_schema_that_was_set_is_told_from_that_of_a_new_session(two: Connection) -> None:
+    """As DuckDB does, which lists the schemas that were set."""
+    query = "SELECT current_schemas(false)"
+    assert two.execute(query).fetchall() == [([],)]
+    for statement, wanted in (
+        ("USE main", ["main"]),
+        ("RESET schema", []),
+        ("SET search_path = 'main'", ["main"]),
+        ("RESET search_path", []),
+    ):
+        two.execute(statement)
+        assert two.execute(query).fetchall() == [(wanted,)], statement
