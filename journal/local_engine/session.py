@@ -24,6 +24,7 @@ from journal.model.result_column import ResultColumn
 from journal.model.session_defaults import arrow_of, count_of
 from journal.model.store_session import Parameters, RecordDialect
 from journal.sql import dialects
+from journal.sql.lowering.limits import spell_shares
 
 DIALECT = "duckdb"
 _BUSY_POLL_S = 0.01
@@ -37,7 +38,12 @@ _CONSTANT: dict[str, Any] = {}
 
 def render(query: Query) -> str:
     """The text of a query in the store's dialect; kept on the query, since plans are reused."""
-    return query.once("duckdb", lambda: dialects.text(query.ast, query.nodes, DIALECT))
+
+    def text() -> str:
+        tree = spell_shares(query.ast, query.nodes)
+        return dialects.text(tree, query.nodes if tree is query.ast else None, DIALECT)
+
+    return query.once("duckdb", text)
 
 
 def _parsed(

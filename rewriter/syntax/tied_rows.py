@@ -1,7 +1,6 @@
 """``FETCH FIRST n ROWS WITH TIES`` as a condition on the rank of a row, which every store knows.
 
-Few stores have the clause, and sqlglot leaves its last words out where one has not. A LIMIT by a
-share of the rows that the statement computes becomes a number of rows. Pure.
+Few stores have the clause, and sqlglot leaves its last words out where one has not. Pure.
 """
 
 from __future__ import annotations
@@ -10,26 +9,26 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
-from journal.sql.lowering.limits import count_shares
 from rewriter.name_resolution import position_of
 
 _SOURCE = "_palimpsest_ranked"
 
 
 def spell_out_limits(ast: exp.Expr) -> exp.Expr:
-    """The statement with a rank in the place of each WITH TIES, and no share but written numbers.
+    """The statement with a rank in the place of each WITH TIES.
 
-    Raises SYNTAX for WITH TIES without an ORDER BY, and NOT_SUPPORTED for PERCENT behind FETCH and
-    for WITH TIES behind places among stars.
+    Raises SYNTAX for WITH TIES without an ORDER BY, and NOT_SUPPORTED for PERCENT behind FETCH,
+    and for WITH TIES behind a share and behind places among stars.
     """
-    ast = count_shares(ast, constants=False)
     for limit in list(ast.find_all(exp.Fetch, exp.Limit)):
         options = limit.args.get("limit_options")
         query = limit.parent
         if not isinstance(options, exp.LimitOptions) or not isinstance(query, exp.Query):
             continue
-        if isinstance(limit, exp.Fetch) and options.args.get("percent"):
-            raise _refusal("PERCENT behind FETCH", "write LIMIT 10%", query)
+        is_fetch = isinstance(limit, exp.Fetch)
+        if options.args.get("percent") and (is_fetch or options.args.get("with_ties")):
+            what = "PERCENT behind FETCH" if is_fetch else "WITH TIES behind a share of the rows"
+            raise _refusal(what, "write LIMIT 10%", query)
         if options.args.get("with_ties"):
             ranked = _ranked(query, limit)
             ast = ranked if query is ast else ast

@@ -2,13 +2,14 @@
 
 DuckDB takes ``floor(rows * p / 100)`` of the rows before OFFSET, all of them where p is NULL, and
 fails where p is not between 0 and 100. Other stores have no such LIMIT, and in DuckDB's own text a
-share that is not written as a number has another form. Pure; changes the tree that it is given.
+share that is not written as a number has another form. Pure.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.model.trees import Nodes, copy_tree
 from journal.sql.relations import column, ident
 
 _ROWS = "_palimpsest_limited"
@@ -22,18 +23,30 @@ def is_share(limit: exp.Expr | None) -> bool:
     return isinstance(options, exp.LimitOptions) and bool(options.args.get("percent"))
 
 
-def count_shares(ast: exp.Expr, *, constants: bool) -> exp.Expr:
-    """The statement with a counted LIMIT in the place of each share.
+def spell_shares(ast: exp.Expr, nodes: Nodes | None) -> exp.Expr:
+    """The statement with its shares as DuckDB takes them, ``(a + b) %``; a copy if it has any."""
+    limits = ast.find_all(exp.Limit) if nodes is None else nodes.all(exp.Limit)
+    if not any(map(_is_computed, limits)):
+        return ast
+    made = copy_tree(ast)
+    for limit in filter(_is_computed, list(made.find_all(exp.Limit))):
+        share = exp.Mod(this=exp.paren(limit.expression), expression=exp.Var(this=""))
+        limit.replace(exp.Limit(expression=share))
+    return made
 
-    ``constants`` says whether shares that are written as numbers are among them.
-    """
+
+def _is_computed(limit: exp.Limit) -> bool:
+    return is_share(limit) and not isinstance(limit.expression, exp.Literal)
+
+
+def count_shares(ast: exp.Expr) -> exp.Expr:
+    """The statement, which is changed, with a counted LIMIT in the place of each share."""
     for limit in list(ast.find_all(exp.Limit)):
         query = limit.parent
         if not is_share(limit) or not isinstance(query, exp.Query):
             continue
-        if constants or not isinstance(limit.expression, exp.Literal):
-            counted = _counted(query, limit)
-            ast = counted if query is ast else ast
+        counted = _counted(query, limit)
+        ast = counted if query is ast else ast
     return ast
 
 

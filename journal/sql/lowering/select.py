@@ -46,7 +46,7 @@ def prepare_selects(
     if any(is_share(limit) for limit in tree.find_all(exp.Limit)):
         if not counted_limits:
             raise _refusal("LIMIT by a share of the rows", "count them, and write a number")
-        tree = count_shares(tree, constants=True)
+        tree = count_shares(tree)
     holder = exp.Paren(this=tree)
     prepare_sources(holder)
     _name_sources(holder)

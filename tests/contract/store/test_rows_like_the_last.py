@@ -70,6 +70,10 @@ def test_a_share_of_the_rows(store: Store) -> None:
         ("SELECT k FROM t ORDER BY k LIMIT 5 % (1 + 2) OFFSET 1", [(1,), (2,)]),
     ):
         assert rows(con, sql) == wanted, sql
+    found = con.execute("SELECT 1 AS a, 2 AS a, t.* FROM t LIMIT (10 + 10) %")
+    assert [column[0] for column in found.description or ()] == ["a", "a", "k", "v"]
+    with pytest.raises(Error, match="PAL-110"):
+        con.execute("SELECT k FROM t ORDER BY k LIMIT 10% WITH TIES")
     for share in ("101%", "(0 - 1) %"):
         with pytest.raises(Error):
             con.execute(f"SELECT k FROM t LIMIT {share}")
