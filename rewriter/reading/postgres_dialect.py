@@ -45,6 +45,7 @@ from rewriter.reading.postgres_aggregates import (
 )
 from rewriter.reading.postgres_blanks import compare_without_blanks, compares_blanks
 from rewriter.reading.postgres_calls import arguments_of
+from rewriter.reading.postgres_capitals import check_capitals
 from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
 from rewriter.reading.postgres_doubled import check_doubled
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
@@ -126,6 +127,7 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
     value = with_row_operands(value, context)
     types = ValueTypes(context)
     check_whole_rows(value, context)
+    check_capitals(value)
     if not is_postgres:
         postgres_comparisons.check_comparisons(value, types)
         check_recursion(value)

@@ -451,3 +451,21 @@ def test_the_clock_of_a_transaction_stands_still(store: Store) -> None:
     con.execute("ROLLBACK")
     text = con.execute("SHOW CREATE TABLE v").fetchall()[0][-1].lower()
     assert text.count("now()") == text.count("current_timestamp") == 1
+
+
+@pytest.mark.also_on("hive")
+def test_names_that_differ_in_capitals_alone_are_not_mixed_up(store: Store) -> None:
+    con = store.connect(dialect="postgres", autocommit=True)
+    con.execute('CREATE TABLE t ("Id" INTEGER PRIMARY KEY, b INTEGER)')
+    con.execute("INSERT INTO t VALUES (1, 2)")
+    for statement, code in (
+        ('CREATE TABLE u ("Id" INTEGER, "id" INTEGER)', "PAL-206"),
+        ('SELECT (SELECT max("T".b) FROM t AS t WHERE t.b = 2) FROM (SELECT 7 AS b) AS "T"', "218"),
+        ('SELECT "T".b, q.b FROM t AS "T", (SELECT 5 AS b) AS t, t AS q', "PAL-218"),
+        ('WITH "T" AS (SELECT 7 AS b) SELECT b FROM t', "PAL-218"),
+        ('SELECT x."A", x.a FROM (VALUES (1, 2)) AS x("A", a)', "PAL-203"),
+    ):
+        with pytest.raises(gateway.Error, match=code):
+            con.execute(statement)
+    query = 'WITH "T" AS (SELECT b FROM t) SELECT x.b, "T".b FROM t AS x, "T"'
+    assert con.execute(query).fetchall() == [(2, 2)]
