@@ -350,7 +350,7 @@ class ClientConnection:
             case _:
                 portal.outcome = self._session.run(parsed, portal.values)
         if warning is not None:
-            self._tell("WARNING", *warning)
+            self._send_notice("WARNING", *warning)
         if isinstance(parsed.statement, Commit | Rollback):
             self._is_implicit = False
             if not self._session.in_transaction or parsed.statement.chains:
@@ -379,7 +379,7 @@ class ClientConnection:
         assert outcome is not None
         for notice in () if portal.is_complete else outcome.notices:
             said = text_for_clients(notice, self._session.dialect, self._session.catalog)
-            self._tell("NOTICE", "00000", said)
+            self._send_notice("NOTICE", "00000", said)
         if portal.stream is None:
             count = 0 if portal.is_complete else outcome.row_count
             self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
@@ -409,7 +409,7 @@ class ClientConnection:
         count = outcome.row_count if outcome.row_count >= 0 else sent
         self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
 
-    def _tell(self, severity: str, code: str, text: str) -> None:
+    def _send_notice(self, severity: str, code: str, text: str) -> None:
         fields = {"S": severity, "V": severity, "C": code, "M": text}
         self._stream.write(messages.error_response(fields, b"N"))
 
