@@ -16,9 +16,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import fill
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
+from rewriter.reading.value_kinds import DIGITS, FRACTION
 from rewriter.reading.value_types import KIND, ValueTypes
 
-DIGITS, FRACTION = 38, 10
 _INTERVAL = exp.DType.INTERVAL
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _NOT_WHOLE = (exp.Extract, exp.Round, exp.Floor, exp.Ceil, exp.Trunc)

@@ -2,6 +2,7 @@
 
 '1 mon -2 days'::interval::text    1 mon -2 days      where DuckDB says 1 month -2 days
 100::float::text                   100                where DuckDB says 100.0
+1.5::numeric::text                 1.5                where DuckDB says 1.5000000000
 ARRAY['a b', NULL]::text           {"a b",NULL}       where DuckDB says [a b, NULL]
 
 Bytes are hexadecimal digits: \\xdead.
@@ -17,6 +18,7 @@ from sqlglot import exp
 
 from journal.sql.builders import fill, variable
 from rewriter.reading.postgres_bytes import TEXT as BYTES_TEXT
+from rewriter.reading.value_kinds import KEPT_AS
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
 _TIME = "(hour(i) * 3600000000 + minute(i) * 60000000 + microsecond(i))"
@@ -53,6 +55,10 @@ _FLOAT = (
     " ELSE '' END || 'e+' || lpad(CAST(length(regexp_extract(CAST(x AS VARCHAR), '[0-9]+')) - 1 AS"
     " VARCHAR), 2, '0') ELSE regexp_replace(CAST(x AS VARCHAR), '\\.0$', '') END"
 )
+_NUMBER = (
+    "CASE WHEN CAST(x AS VARCHAR) LIKE '%.%' THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.')"
+    " ELSE CAST(x AS VARCHAR) END"
+)
 _FIRST_WITH_EXPONENT = {"DOUBLE": 10**15, "FLOAT": 10**6, "REAL": 10**6}
 """From which number on a text has an exponent; from 1e16 on DuckDB's has one as well."""
 _CHARACTER = (
@@ -70,7 +76,7 @@ _TRUTH = "CASE WHEN b THEN 't' WHEN NOT b THEN 'f' END"
 
 def has_own_text(kind: str | None) -> bool:
     """True for a type whose texts are not DuckDB's; ``kind`` is a type in DuckDB's words."""
-    return kind in {"INTERVAL", "BLOB"} or kind in _FIRST_WITH_EXPONENT or _is_array(kind)
+    return kind in {"INTERVAL", "BLOB", KEPT_AS} or kind in _FIRST_WITH_EXPONENT or _is_array(kind)
 
 
 def text_of(value: exp.Expr, kind: str | None) -> exp.Expr:
@@ -79,6 +85,8 @@ def text_of(value: exp.Expr, kind: str | None) -> exp.Expr:
         return fill(_INTERVAL, i=exp.paren(value.copy()))
     if kind == "BLOB":
         return fill(BYTES_TEXT, b=exp.paren(value.copy()))
+    if kind == KEPT_AS:
+        return fill(_NUMBER, x=exp.paren(value.copy()))
     if kind in _FIRST_WITH_EXPONENT:
         return fill(_FLOAT, x=exp.paren(value.copy()), first=_FIRST_WITH_EXPONENT[kind])
     if kind is not None and _is_array(kind):

@@ -61,7 +61,6 @@ from rewriter.reading.postgres_moments import (
     spell_fraction,
     spell_today,
 )
-from rewriter.reading.postgres_numbers import DIGITS, FRACTION
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, spell_like
 from rewriter.reading.postgres_places import native_place, spell_place
@@ -78,7 +77,7 @@ from rewriter.reading.postgres_regexps import (
 from rewriter.reading.postgres_text_calls import PRETTY_SIZE, spell_normalized, spell_unicode
 from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
-from rewriter.reading.value_kinds import WHOLE_KINDS
+from rewriter.reading.value_kinds import DIGITS, FRACTION, WHOLE_KINDS
 from rewriter.reading.value_types import ValueTypes
 
 Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]

@@ -1,11 +1,12 @@
 """Of which type the result of an operator is, as far as PostgreSQL's rules go by it. Pure.
 
-Types are DuckDB's texts; NUMERIC is ``DECIMAL``, whatever its digits. None where it is not known.
+Types are DuckDB's texts; NUMERIC is ``DECIMAL`` where its digits are not known. None stands for
+what is not known at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -16,10 +17,15 @@ _LARGE = frozenset({"BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT", "UINTEGER"})
 _ORDER = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "INTERVAL")
 """From the narrowest: what takes two of them is of the later one."""
 _INTEGER_MAX = 2**31 - 1
+DIGITS, FRACTION = 38, 10
+KEPT_AS = f"DECIMAL({DIGITS}, {FRACTION})"
+"""What NUMERIC without digits is on stores that have no such type, as the catalog spells it."""
 
 
 def sum_kind(kind: str | None) -> str | None:
     """What ``sum`` of such values is: NUMERIC of large whole numbers."""
+    if kind == KEPT_AS:
+        return kind
     of = _class_of(kind)
     return {"INTEGER": "BIGINT", "BIGINT": "DECIMAL"}.get(of or "", of)
 
@@ -33,6 +39,12 @@ def widest(kinds: Iterable[str | None]) -> str | None:
     known = [_ORDER.index(kind) for kind in found if kind is not None]
     top = max(known, default=0)
     return _ORDER[top] if top > 1 or (known and None not in found) else None
+
+
+def with_kept_number(kinds: Sequence[str | None]) -> str | None:
+    """``KEPT_AS`` if values of it and whole numbers make one more of it; else None."""
+    is_so = KEPT_AS in kinds and all(k == KEPT_AS or k in WHOLE_KINDS for k in kinds)
+    return KEPT_AS if is_so else None
 
 
 def constant_kind(node: exp.Expr) -> str | None:

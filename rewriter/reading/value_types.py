@@ -18,7 +18,8 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_cte, table_name
-from rewriter.reading.value_kinds import constant_kind, sum_kind, widest
+from rewriter.reading.output_names import output_names
+from rewriter.reading.value_kinds import KEPT_AS, constant_kind, sum_kind, widest, with_kept_number
 from rewriter.reading.visible_columns import enclosing_statements, relations_of
 from rewriter.syntax.spelled_types import spelled_name
 
@@ -184,7 +185,13 @@ class ValueTypes:
                 return "TIMESTAMP" if first == "DATE" else first
         if isinstance(node, _ARITHMETIC):
             kinds_of_sides = [self.of(side, depth).kind for side in (node.this, node.expression)]
-            return widest(kinds_of_sides) if self._are_told(kinds_of_sides) else None
+            if not self._are_told(kinds_of_sides):
+                return None
+            keeps = isinstance(node, exp.Add | exp.Sub) or (
+                isinstance(node, exp.Mul) and kinds_of_sides.count(KEPT_AS) == 1
+            )
+            kept = with_kept_number(kinds_of_sides) if keeps else None
+            return kept or widest(kinds_of_sides)
         if isinstance(node, _OF_ARRAYS):
             return self.of(node.this, depth).kind
         if isinstance(node, exp.Array) and node.expressions:
@@ -230,7 +237,7 @@ class ValueTypes:
         found = [self.of(node, depth + 1) for node in nodes]
         kinds = {value.kind for value in found}
         told = kinds if self._are_told(list(kinds)) else {None}
-        kind = told.pop() if len(told) == 1 else widest(value.kind for value in found)
+        kind = told.pop() if len(told) == 1 else with_kept_number(list(told)) or widest(kinds)
         enum = next((v for v in found if v.enum is not None), None)
         if enum is None or semantics_of(self.context.dialect).texts_become_enums:
             return enum or ValueType(kind=kind)
@@ -278,8 +285,12 @@ class ValueTypes:
         if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
             return None
         if is_cte(source):
-            cte = _definition_of(source)
-            return None if cte is None else self._in_query(cte, name, depth)
+            cte = _cte_of(source)
+            if cte is None:
+                return None
+            if cte.args["alias"].columns:
+                return self._renamed(cte, cte.args["alias"], name, depth)
+            return self._in_query(cte.this, name, depth)
         found = self.context.catalog.get(table_name(source, self.context))
         if isinstance(found, Table):
             return self.of_stored(found, name) if found.find(name) is not None else None
@@ -293,9 +304,9 @@ class ValueTypes:
     def _renamed(
         self, source: exp.Expr, alias: exp.TableAlias, name: str, depth: int
     ) -> ValueType | None:
-        """The type of a column that ``(VALUES ..) AS t(a, b)`` or ``(query) AS t(a)`` names."""
+        """The type of a column that ``(VALUES ..) AS t(a, b)`` or ``t(a) AS (query)`` names."""
         place = next((p for p, c in enumerate(alias.columns) if fold(c.name) == fold(name)), None)
-        rows = source.this if isinstance(source, exp.Subquery) else source
+        rows = source.this if isinstance(source, exp.Subquery | exp.CTE) else source
         if place is None or depth > _DEPTH_MAX:
             return None
         if isinstance(rows, exp.Values):
@@ -331,17 +342,18 @@ class ValueTypes:
         outputs = query.selects
         if place < len(outputs) and not any(o.is_star for o in outputs[: place + 1]):
             return self.of(outputs[place], depth + 1)
-        names = [o.name for o in outputs]
-        return self._in_query(query, names[place], depth) if place < len(names) else None
+        names = output_names(query, self.context) or []
+        is_told = place < len(names) and names.count(names[place]) == 1
+        return self._in_query(query, names[place], depth) if is_told else None
 
 
-def _definition_of(table: exp.Table) -> exp.Expr | None:
-    """The query of the CTE that a reference means."""
+def _cte_of(table: exp.Table) -> exp.CTE | None:
+    """The CTE that a reference means."""
     for ctes in _outer_ctes(table):
         for cte in ctes.expressions:
             if fold(cte.alias) == fold(table.name):
-                found: exp.Expr = cte.this
-                return None if cte.args["alias"].columns else found
+                found: exp.CTE = cte
+                return found
     return None
 
 

@@ -42,10 +42,16 @@ EXPRESSIONS = (
 
 
 ANY_NUMBERS = (
-    "1.5::numeric", "1e20::numeric", "'NaN'::numeric", "0.000000000001::numeric",
-    "12345678901234567890123456789.123456789012::numeric", "ARRAY[1.5::numeric, NULL, 7.5]",
+    "1.5::numeric", "(-120)::numeric", "ARRAY[1.5::numeric, NULL, 7.5]",
+    "(1.25::numeric + 1)::text", "ARRAY[2.25::numeric, 3]::text",
+    "(SELECT max(n)::text FROM (SELECT * FROM (VALUES (0.5::numeric)) AS v(n)) AS w(n))",
 )  # fmt: skip
-"""Numbers without digits that are declared, as PostgreSQL stores keep them."""
+"""Numbers without digits that are declared."""
+LARGE_NUMBERS = (
+    "1e20::numeric", "'NaN'::numeric", "0.000000000001::numeric",
+    "12345678901234567890123456789.123456789012::numeric",
+)  # fmt: skip
+"""Those that PostgreSQL stores alone keep."""
 
 
 NOT_OVER_POSTGRES = frozenset({"ARRAY[ARRAY[1, 2], ARRAY[3, 4]]"})
@@ -102,10 +108,18 @@ def test_bytes_are_postgresqls(
     assert {found[0], wanted[0]} in ({found[0]}, {25, 1043})
 
 
-@pytest.mark.parametrize("store", ["postgres"], indirect=True)
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
 @pytest.mark.parametrize("expression", ANY_NUMBERS)
-def test_numbers_without_digits_are_numbers(
+def test_numbers_without_digits_are_postgresqls(
+    gateway: Connection, postgres: Connection, expression: str, binary: bool
+) -> None:
+    assert sent(gateway, expression, binary=binary) == sent(postgres, expression, binary=binary)
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+@pytest.mark.parametrize("expression", LARGE_NUMBERS)
+def test_large_numbers_without_digits_are_numbers(
     gateway: Connection, postgres: Connection, expression: str, binary: bool
 ) -> None:
     assert sent(gateway, expression, binary=binary) == sent(postgres, expression, binary=binary)

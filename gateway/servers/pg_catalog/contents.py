@@ -61,10 +61,11 @@ class CatalogContents:
         view_columns: ViewColumns,
         user: str,
         schema_name: Callable[[str], str],
+        shown_type: Callable[[str], str],
     ) -> None:
         self.rows: dict[str, list[Row]] = {}
         self._catalog = catalog
-        self._schema_name = schema_name
+        self._schema_name, self._shown_type = schema_name, shown_type
         self._view_columns = view_columns
         self._parents = {
             key.parent
@@ -265,7 +266,11 @@ class CatalogContents:
         length: TextLength | None = None,
     ) -> int:
         """Add it; the number of its type."""
-        field = field_of(shown) if length is None else text_field(shown.name, length)
+        field = (
+            field_of(ResultColumn(shown.name, self._shown_type(shown.type)))
+            if length is None
+            else text_field(shown.name, length)
+        )
         identity = ""
         if column is not None and column.identity is not None and not _is_serial(column):
             identity = "a" if _is_always(column) else "d"

@@ -28,6 +28,7 @@ from gateway.servers.pg_catalog.policies import add_policies
 from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
 from gateway.servers.pg_catalog.translation import translated
+from gateway.servers.pgwire.any_numbers import shown_number
 from gateway.servers.pgwire.types import field_of
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
@@ -173,7 +174,9 @@ class CatalogReader:
         engine.run("BEGIN")
         engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")
         engine.run("CREATE SCHEMA pgc")
-        contents = CatalogContents(catalog, self._view_columns, user, self._schema_name)
+        contents = CatalogContents(
+            catalog, self._view_columns, user, self._schema_name, shown_number(session)
+        )
         settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
         rows = {**contents.rows, "pg_settings": settings, "system_columns": _system_columns()}
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)

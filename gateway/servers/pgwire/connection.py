@@ -24,7 +24,7 @@ from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursor_portals import CursorPortals
-from gateway.servers.pgwire.described_fields import DescribedFields, filled_up, sent_types
+from gateway.servers.pgwire.described_fields import DescribedFields, filled_up
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.portals import Portal, Portals, RowStream
@@ -388,7 +388,7 @@ class ClientConnection:
         assert outcome.columns is not None
         assert outcome.rows is not None
         described = self._fields.fields(portal.statement, outcome.columns)
-        names = sent_types(described, outcome.columns)
+        names = self._fields.sent_types(described, outcome.columns)
         formats = portal.result_formats(outcome.columns)
         zone = self._session.settings.timezone or "UTC"
         with self._session.fetching(outcome.rows):

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from gateway.servers.pg_catalog.numbering import relation_oid
 from gateway.servers.pg_catalog.user_types import UserDefinitions
+from gateway.servers.pgwire.any_numbers import shown_number
 from gateway.servers.pgwire.messages import Field
 from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.types import BPCHAR, HEADER, JSON, VARCHAR, field_of, text_field
@@ -29,14 +30,6 @@ from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 _KEPT = 256
-
-
-def sent_types(fields: Sequence[Field], columns: Sequence[ResultColumn]) -> list[str]:
-    """The types by which values are written: those of the columns, but for what is json."""
-    return [
-        AS_WRITTEN if field.oid == JSON.oid and column.type == "JSON" else column.type
-        for field, column in zip(fields, columns, strict=True)
-    ]
 
 
 def filled_up(batch: pa.RecordBatch, fields: Sequence[Field]) -> pa.RecordBatch:
@@ -62,8 +55,9 @@ class DescribedFields:
 
     def fields(self, statement: PreparedStatement, columns: Sequence[ResultColumn]) -> list[Field]:
         """The columns of a statement's rows."""
+        shown = shown_number(self._session)
         named = statement.named(columns)
-        found = [field_of(column) for column in named]
+        found = [field_of(ResultColumn(column.name, shown(column.type))) for column in named]
         if statement.parsed is None or not isinstance(statement.parsed.statement, SqlStatement):
             return found
         origins = self._origins(statement.parsed)
@@ -73,6 +67,14 @@ class DescribedFields:
         if any(o.origin is not None and fold(o.name) != fold(f.name) for f, o in pairs):
             return found
         return [f if o.origin is None else self._of_table(f, o.origin) for f, o in pairs]
+
+    def sent_types(self, fields: Sequence[Field], columns: Sequence[ResultColumn]) -> list[str]:
+        """The types by which values are written: those of the columns, but for what is json."""
+        shown = shown_number(self._session)
+        return [
+            AS_WRITTEN if field.oid == JSON.oid and column.type == "JSON" else shown(column.type)
+            for field, column in zip(fields, columns, strict=True)
+        ]
 
     def _origins(self, parsed: Parsed) -> Columns | None:
         session = self._session

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gateway.servers.pgwire.any_numbers import SHORTEST, without_zeros
 from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.types import (
@@ -110,7 +111,8 @@ def binary_of(value: Any, name: str) -> bytes:
         return value if isinstance(value, bytes) else uuid.UUID(str(value)).bytes
     match value:
         case Decimal() | int() as number:
-            return _numeric(Decimal(number))
+            exact = Decimal(number)
+            return _numeric(Decimal(without_zeros(exact)) if name == SHORTEST else exact)
         case bytes():
             return value
         case pa.MonthDayNano():

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gateway.servers.pgwire.any_numbers import SHORTEST, without_zeros
 from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
 from gateway.servers.pgwire.types import (
     BOOL,
@@ -234,8 +235,8 @@ def _boolean(value: bool, name: str, zone: str) -> str:
 
 
 def _decimal(value: Decimal, name: str, zone: str) -> str:
-    del name, zone
-    return f"{value:f}"
+    del zone
+    return without_zeros(value) if name == SHORTEST else f"{value:f}"
 
 
 def _bytes(value: bytes, name: str, zone: str) -> str:

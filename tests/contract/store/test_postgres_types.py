@@ -148,3 +148,25 @@ def test_constants_of_truth_and_spans_are_read_as_postgresql_reads_them(store: S
         with pytest.raises(gateway.DatabaseError) as raised:
             con.execute(f"INSERT INTO told VALUES (9, '{text}')")
         assert raised.value.sqlstate == "22P02", text
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it keeps no zeros of other numbers")
+def test_numbers_without_digits_are_written_without_zeros(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n NUMERIC, d NUMERIC(9, 2))")
+    con.execute("INSERT INTO t VALUES (1, 12.5, 3), (2, 100, 4.5)")
+    con.execute("CREATE VIEW v AS SELECT * FROM t")
+    for query, wanted in (
+        ("SELECT n::text, d::text FROM t ORDER BY k", [("12.5", "3.00"), ("100", "4.50")]),
+        ("SELECT n || '', concat(n, '|') FROM t WHERE k = 2", [("100", "100|")]),
+        (
+            "SELECT (n + 1)::text, (3 * n)::text, (-n)::text FROM t WHERE k = 1",
+            [("13.5", "37.5", "-12.5")],
+        ),
+        ("SELECT sum(n)::text, coalesce(max(n), 0)::text FROM t", [("112.5", "100")]),
+        ("SELECT n::text FROM v WHERE n::text = '12.5'", [("12.5",)]),
+        ("WITH r(a, b, c) AS (SELECT * FROM t) SELECT b::text FROM r WHERE a = 2", [("100",)]),
+        ("SELECT b::text FROM (SELECT * FROM t) AS r(a, b, c) WHERE a = 2", [("100",)]),
+    ):
+        assert con.execute(query).fetchall() == wanted, query
