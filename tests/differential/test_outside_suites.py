@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from tests.differential.duckdb_suite.comparison import compare_file
 from tests.differential.postgres_suite.comparison import DOCUMENTED, INTERNAL, UNTRACED
 from tests.differential.postgres_suite.scripts import read_script
 from tests.differential.suites.differences import FileTally
@@ -74,3 +75,13 @@ def test_a_script_is_read_forward_where_a_copy_has_no_rows() -> None:
     script = "SELECT 1;\nCOPY t FROM stdin;\n3\n\\.\nCOPY t (a, b) FROM stdin;\nSELECT 2;\n"
     found = [(s.line, s.rows) for s in read_script(script)]
     assert found == [(1, None), (2, "3\n"), (5, ""), (6, None)]
+
+
+def test_only_an_answer_that_hangs_on_chance_is_left_to_it(tmp_path: Path) -> None:
+    script = tmp_path / "f.test"
+    script.write_text(
+        "statement ok\nCREATE TABLE t AS SELECT random() AS r\n\nquery I\nSELECT r FROM t\n\n"
+        "query I\nSELECT DISTINCT catalog_name FROM information_schema.schemata, t\n"
+    )
+    found = compare_file(str(script), None, str(tmp_path))
+    assert [d["cause"] for d in found["differences"]] == ["values at random", "rows"]
