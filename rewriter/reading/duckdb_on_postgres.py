@@ -31,6 +31,7 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.duckdb_checks import CHECKED, check_node, day_of_text, is_moment_text
+from rewriter.reading.duckdb_floats import assigned, exact_of, sum_of
 from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
 from rewriter.reading.duckdb_types import FLOATS, TEXTS, DuckDBTypes
 from rewriter.reading.joined_stars import put_joined_in_place
@@ -128,19 +129,26 @@ def _cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     assert isinstance(node, exp.Cast)
     to, value = node.to, node.this
     if to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not to.expressions:
-        return call("shown", value) if _has_own_text(value, types) else None
+        return _duckdb_text(value, types) if _has_own_text(value, types) else None
     if is_moment_text(node):
         said = day_of_text(value.name, node)
         return None if said is None else exp.Cast(this=exp.Literal.string(said), to=to.copy())
     is_text = types.kind_of(value) in TEXTS
     if (to.this in _WHOLE_TYPES or to.this is exp.DType.TINYINT) and is_text:
         return exp.Cast(this=exp.cast(value.copy(), "BIGNUM"), to=to.copy())
-    return None
+    number = exact_of(value, to, types)
+    return None if number is None else exp.Cast(this=number, to=to.copy())
 
 
 def _has_own_text(value: exp.Expr, types: DuckDBTypes) -> bool:
     kind = types.of(value).kind or ""
     return types.kind_of(value) in _OWN_TEXT or (kind.endswith("[]") and "[][]" not in kind)
+
+
+def _duckdb_text(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
+    """The text of a value as DuckDB writes it; of FLOATs PostgreSQL makes a DOUBLE."""
+    is_made = isinstance(value.unnest(), exp.Binary) and types.kind_of(value) == "FLOAT"
+    return call("shown", exp.cast(value.copy(), "FLOAT") if is_made else value)
 
 
 def _try_cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -154,7 +162,8 @@ def _try_cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         number.meta[KIND] = "DECIMAL"
         text = exp.cast(call("round", number), "VARCHAR")
         return exp.TryCast(this=text, to=to.copy())
-    return None
+    exact = exact_of(value, to, types)
+    return None if exact is None else exp.TryCast(this=exact, to=to.copy())
 
 
 def _arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -196,7 +205,7 @@ def _joined(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 
 def _text_of(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
     if _has_own_text(value, types):
-        return call("shown", value)
+        return _duckdb_text(value, types)
     return exp.cast(value.copy(), "VARCHAR") if types.kind_of(value) == "BOOLEAN" else value
 
 
@@ -231,12 +240,20 @@ def _of_null(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
 
 
 def _sum(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """How often something is true."""
+    """How often something is true; the sum of FLOATs."""
+    assert isinstance(node, exp.Sum)
     if isinstance(node.this, exp.Null):
         return _of_null(node, types)
     if types.kind_of(node.this) != "BOOLEAN":
-        return None
+        return sum_of(node, types)
     return exp.Sum(this=exp.cast(node.this.copy(), "INT"))
+
+
+def _to_whole(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A DOUBLE, if it is of a HUGEINT."""
+    if types.kind_of(node.this) != "HUGEINT" or node.args.get("decimals") is not None:
+        return None
+    return exp.cast(node.copy(), "DOUBLE")
 
 
 def _boundless(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -253,11 +270,14 @@ def _boundless(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
 
 
 def _power(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A DOUBLE, also of numbers that PostgreSQL has another such function for."""
     if types.kind_of(node.this) in FLOATS:
         return None
     base = exp.cast(exp.paren(node.this.copy(), copy=False), "DOUBLE")
     base.meta[KIND] = "DOUBLE"
-    return exp.Pow(this=base, expression=node.expression.copy())
+    made = node.copy()
+    made.set("this", base)
+    return made
 
 
 def _counted(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -388,11 +408,12 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.SimilarTo: _similar,
     exp.Extract: _extract,
     exp.Sum: _sum,
+    **dict.fromkeys((exp.Floor, exp.Ceil), _to_whole),
     **dict.fromkeys((exp.Avg, exp.LogicalAnd, exp.LogicalOr), _of_null),
     **dict.fromkeys((exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg), _of_null),
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), _boundless),
     **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), _boundless),
-    exp.Pow: _power,
+    **dict.fromkeys((exp.Pow, exp.Exp), _power),
     exp.Median: spell_median,
     exp.WithinGroup: spell_within,
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), spell_quantile),
@@ -403,4 +424,5 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Tuple: _row,
     exp.Column: _whole_row,
     exp.Select: _select,
+    **dict.fromkeys((exp.Insert, exp.Update), assigned),
 }

@@ -22,6 +22,12 @@ _OF_TEXTS = (
 )
 
 
+_DOUBLES = (
+    *(exp.Avg, exp.Stddev, exp.Variance, exp.Sqrt, exp.Pow, exp.Rand, exp.Ln, exp.Log, exp.Exp),
+    *(exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Pi),
+)
+
+
 class DuckDBTypes(ValueTypes):
     """The types of expressions in one statement, by DuckDB's rules; they are its own words."""
 
@@ -42,10 +48,12 @@ class DuckDBTypes(ValueTypes):
             return "HUGEINT"
         if isinstance(node, exp.Interval):
             return "INTERVAL"
-        if isinstance(node, exp.Avg | exp.Stddev | exp.Variance | exp.Sqrt | exp.Pow | exp.Rand):
+        if isinstance(node, _DOUBLES):
             return "DOUBLE"
         if isinstance(node, exp.Sum):
             kind = self._short(node.this, depth)
+            if kind in FLOATS:
+                return "DOUBLE"
             return "HUGEINT" if kind in _WHOLE or kind == "BOOLEAN" else kind
         if isinstance(node, exp.Anonymous) and node.name.lower() == "list_sum":
             kind = self.of(node.expressions[0], depth).kind or ""
@@ -94,7 +102,7 @@ class DuckDBTypes(ValueTypes):
         sides = (node.this, node.expression)
         kinds = [self._short(side, depth) for side in sides]
         if FLOATS & {*kinds}:
-            return "DOUBLE"
+            return "DOUBLE" if {"DOUBLE", None} & {*kinds} else "FLOAT"
         kind = _widest_whole(list(zip(sides, kinds, strict=True)))
         return super()._made_kind(node, depth) if kind is None else kind
 

@@ -58,6 +58,8 @@ def _has_enums(tree: exp.Expr, context: RewriteContext) -> bool:
     """True where a value of a statement may be an enum."""
     if context.catalog.definitions:
         return True
+    if isinstance(tree, exp.Create) and tree.kind == "SCHEMA":
+        return False
     if any(kind.this is exp.DType.ENUM for kind in tree.find_all(exp.DataType)):
         return True
     tables = (context.catalog.get(table_name(t, context)) for t in tree.find_all(exp.Table))

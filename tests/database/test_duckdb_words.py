@@ -105,3 +105,20 @@ def test_whole_numbers_stay_whole_through_tables_and_views(con: Connection) -> N
     assert con.execute("SELECT * FROM v WHERE c = '2.5'").fetchall() == [(100, "2.5")]
     arrow = con.execute("SELECT sum(b) AS s FROM t").fetch_arrow()
     assert arrow.to_pylist() == [{"s": 1000}]
+
+
+def test_columns_of_exact_numbers_take_the_digits_that_a_double_has(con: Connection) -> None:
+    statements = (
+        "CREATE TABLE u (k INTEGER, c DOUBLE, r FLOAT, n DECIMAL(10, 2), h HUGEINT)",
+        "INSERT INTO u VALUES (1, 1.005, 123456.785, 0, 0)",
+        "INSERT INTO u SELECT 2, c, r, c, 12345678901234567.0::DOUBLE FROM u",
+        "INSERT INTO u (n, k) SELECT r, 3 FROM u WHERE k = 1",
+        "INSERT INTO u BY NAME SELECT c AS n, 4 AS k FROM u WHERE k = 1",
+        "UPDATE u SET n = r, h = c WHERE k = 1",
+    )
+    with duckdb.connect() as plain:
+        for sql in statements:
+            plain.execute(sql)
+            con.execute(sql)
+        query = "SELECT k, n, h FROM u ORDER BY k"
+        assert con.execute(query).fetchall() == plain.execute(query).fetchall()

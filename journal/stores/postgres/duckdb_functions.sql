@@ -47,6 +47,36 @@ BEGIN
     RAISE EXCEPTION 'value "%" is out of range for type tinyint', $1 USING ERRCODE = '22003';
 END $$
 
+-- A DOUBLE without a fraction, with all of its digits; beyond all types if it is none.
+CREATE OR REPLACE FUNCTION _palimpsest.whole_number(double precision)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN abs($1) < 9007199254740992 THEN $1::bigint::numeric
+                WHEN abs($1) < 'Infinity' THEN pg_catalog.round(
+                    ($1 / 2::double precision ^ floor(ln(abs($1)) / ln(2::double precision) - 54)
+                    )::bigint * 2::numeric ^ floor(
+                        ln(abs($1)) / ln(2::double precision) - 54)::numeric, 0)
+                ELSE '1e999'::numeric END
+$$
+
+-- A DOUBLE as a DECIMAL with a number of digits behind the point.
+CREATE OR REPLACE FUNCTION _palimpsest.scaled(double precision, integer)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT _palimpsest.whole_number(
+               trunc(v) + CASE WHEN abs(v - trunc(v)) >= 0.5 THEN sign(v) ELSE 0 END
+           ) * ('1e-' || $2)::numeric
+    FROM (SELECT $1 * 10::double precision ^ $2 AS v) AS shifted
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.nearest(double precision)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+'SELECT _palimpsest.whole_number(pg_catalog.round($1))'
+
+CREATE OR REPLACE FUNCTION _palimpsest.before_point(double precision)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN abs($1) < 'Infinity' THEN _palimpsest.whole_number(trunc($1))
+                ELSE ($1::text || ' has no digits')::numeric END
+$$
+
 -- The text of a value, as DuckDB writes it.
 CREATE OR REPLACE FUNCTION _palimpsest.shown(double precision)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE STRICT AS $$
@@ -187,20 +217,44 @@ RETURNS anyarray LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT ARRAY(SELECT $1[place] FROM unnest($2) WITH ORDINALITY AS u(place, n) ORDER BY n)
 $$
 
+-- True for lists whose elements can be taken together; others end in an error.
+CREATE OR REPLACE FUNCTION _palimpsest.are_paired(name text, anyarray, anyarray)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+DECLARE
+    said text := CASE
+        WHEN cardinality($2) <> cardinality($3) THEN
+            format('list dimensions must be equal, got left length %s and right length %s',
+                   quote_literal(cardinality($2)), quote_literal(cardinality($3)))
+        WHEN array_position($2, NULL) IS NOT NULL THEN
+            'left argument can not contain NULL values'
+        WHEN array_position($3, NULL) IS NOT NULL THEN
+            'right argument can not contain NULL values' END;
+BEGIN
+    IF said IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', name, said USING ERRCODE = '22000';
+    END IF;
+    RETURN TRUE;
+END $$
+
 CREATE OR REPLACE FUNCTION _palimpsest.list_dot_product(anyarray, anyarray)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
-'SELECT coalesce(sum(x * y), 0)::double precision FROM unnest($1, $2) AS u(x, y)'
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT coalesce(sum(x * y), 0)::double precision FROM unnest($1, $2) AS u(x, y)
+    WHERE _palimpsest.are_paired('list_inner_product', $1, $2)
+$$
 
 CREATE OR REPLACE FUNCTION _palimpsest.list_distance(anyarray, anyarray)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
-'SELECT sqrt(coalesce(sum((x - y) * (x - y)), 0)::double precision)
- FROM unnest($1, $2) AS u(x, y)'
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT sqrt(coalesce(sum((x - y) * (x - y)), 0)::double precision)
+    FROM unnest($1, $2) AS u(x, y) WHERE _palimpsest.are_paired('list_distance', $1, $2)
+$$
 
 CREATE OR REPLACE FUNCTION _palimpsest.list_cosine_similarity(anyarray, anyarray)
-RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
-'SELECT _palimpsest.quotient(sum(x * y)::double precision,
-                             sqrt((sum(x * x) * sum(y * y))::double precision))
- FROM unnest($1, $2) AS u(x, y)'
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT _palimpsest.quotient(sum(x * y)::double precision,
+                                sqrt((sum(x * x) * sum(y * y))::double precision))
+    FROM unnest($1, $2) AS u(x, y)
+    WHERE _palimpsest.are_paired('list_cosine_similarity', $1, $2)
+$$
 
 -- Functions of a DOUBLE that end in NaN or infinity where PostgreSQL's own end in an error.
 CREATE OR REPLACE FUNCTION _palimpsest.boundless_log(double precision, text)
