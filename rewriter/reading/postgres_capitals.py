@@ -41,11 +41,12 @@ def check_capitals(tree: exp.Expr) -> None:
 def _names(tree: exp.Expr) -> Iterator[exp.Expr]:
     """The aliases of a statement, and what names sources by them."""
     for node in tree.find_all(exp.TableAlias, exp.Column, exp.Table):
+        named = None
         if isinstance(node, exp.TableAlias):
             named = node.this
         elif isinstance(node, exp.Column):
             named = None if node.args.get("db") else node.args.get("table")
-        else:
+        elif isinstance(node, exp.Table):
             named = None if node.args.get("db") or node.alias or _is_hidden(node) else node.this
         if isinstance(named, exp.Identifier):
             yield named

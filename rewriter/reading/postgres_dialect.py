@@ -139,7 +139,7 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
     writes = postgres_jsonb_written.writes_jsonb(value, types)
     selects = postgres_selected.reads_selected(value, types)
     blanks = compares_blanks(value, types)
-    casts = not is_postgres and postgres_result_types.concerns_results(value, types)
+    casts = postgres_result_types.concerns_results(value, types)
     if not (equates or writes or selects or casts or blanks) and not any(
         _concerns(node, context) for node in value.find_all(*kinds)
     ):

@@ -1,7 +1,10 @@
 """Results in the types that PostgreSQL gives them, where a store computes in others. Pure.
 
 avg(i)                          of whole numbers and NUMERICs: a NUMERIC, which drivers do not round
+sum(i)                          of BIGINTs: a NUMERIC
 length(s), ntile(4), d - e      an INTEGER
+
+PostgreSQL's own functions have these types, but that of a mean.
 
 Only outputs of the statement itself are cast: within it all numbers compute alike.
 """
@@ -17,9 +20,9 @@ from rewriter.syntax.postgres_names import postgres_name
 
 _WHOLE = WHOLE_KINDS | {"HUGEINT"}
 _COUNTED = (exp.Length, exp.StrPosition, exp.ArraySize, exp.Ntile)
-_MEAN = "DECIMAL(38, 16)"
-_MEAN_DIGITS = 22
-"""Before the point; a NUMERIC of more of them stays what the store makes of it."""
+_SUMMED = frozenset({"BIGINT", "HUGEINT"})
+_DIGITS, _MEAN_PLACES = 38, 16
+_MEAN, _SUM = f"DECIMAL({_DIGITS}, {_MEAN_PLACES})", f"DECIMAL({_DIGITS}, 0)"
 
 
 def concerns_results(tree: exp.Expr, types: ValueTypes) -> bool:
@@ -34,7 +37,8 @@ def cast_results(tree: exp.Expr, types: ValueTypes) -> None:
         kind = _kind_of(value, types)
         if kind is None:
             continue
-        shown = exp.cast(value.copy(), "VARCHAR", dialect="duckdb") if kind == _MEAN else value
+        is_mean = kind not in {_SUM, "INTEGER"}
+        shown = exp.cast(value.copy(), "VARCHAR", dialect="duckdb") if is_mean else value
         made = exp.cast(shown.copy(), kind, dialect="duckdb")
         made.meta[KIND] = kind
         name = output.alias or postgres_name(value) or "?column?"
@@ -52,17 +56,23 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
     while isinstance(inner, exp.Window | exp.Filter | exp.Paren):
         inner = inner.this
     if isinstance(inner, exp.Avg):
-        kind = types.of(inner.this).kind or ""
-        return _MEAN if kind in _WHOLE or _is_narrow(kind) else None
+        return _mean_of(types.of(inner.this).kind or "")
+    if types.context.capabilities.postgres_functions:
+        return None
+    if isinstance(inner, exp.Sum):
+        return _SUM if types.of(inner.this).kind in _SUMMED else None
     if isinstance(inner, exp.Sub):
         kinds = [types.of(side).kind for side in (inner.this, inner.expression)]
         return "INTEGER" if kinds == ["DATE", "DATE"] else None
     return "INTEGER" if isinstance(inner, _COUNTED) else None
 
 
-def _is_narrow(kind: str) -> bool:
-    """True for a NUMERIC whose mean has few enough digits before the point."""
+def _mean_of(kind: str) -> str | None:
+    """The NUMERIC that takes a mean of such numbers; None where none is sure to."""
+    if kind in _WHOLE:
+        return _MEAN
     digits, _, fraction = kind.removeprefix("DECIMAL(").rstrip(")").partition(",")
     if not kind.startswith("DECIMAL(") or not digits.isdigit():
-        return False
-    return int(digits) - int(fraction or 0) <= _MEAN_DIGITS
+        return None
+    places = _DIGITS - int(digits) + int(fraction or 0)
+    return f"DECIMAL({_DIGITS}, {min(places, _MEAN_PLACES)})" if places > 0 else None

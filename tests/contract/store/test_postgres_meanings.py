@@ -469,3 +469,15 @@ def test_names_that_differ_in_capitals_alone_are_not_mixed_up(store: Store) -> N
             con.execute(statement)
     query = 'WITH "T" AS (SELECT b FROM t) SELECT x.b, "T".b FROM t AS x, "T"'
     assert con.execute(query).fetchall() == [(2, 2)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_means_and_sums_are_numerics_to_drivers(store: Store) -> None:
+    con = store.connect(dialect="postgres", autocommit=True)
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n BIGINT, d NUMERIC(5, 2), r REAL)")
+    con.execute("INSERT INTO t VALUES (1, 1, 1.50, 1), (2, 2, 2.50, 2)")
+    query = "SELECT avg(n), avg(d), avg(k) OVER (), sum(n), avg(r) FROM t GROUP BY k ORDER BY k"
+    found = con.execute(query).fetchall()[1]
+    assert found == (Decimal(2), Decimal("2.5"), Decimal("1.5"), Decimal(2), 2.0)
+    assert [type(value) for value in found] == [Decimal] * 4 + [float]
