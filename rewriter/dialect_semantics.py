@@ -53,6 +53,7 @@ class DialectSemantics:
     behind it; elsewhere they are an error.
     ``stars_are_fixed``: a view of ``SELECT *`` has the columns that its relations had when it was
     made; elsewhere those that they have.
+    ``updates_on_any_conflict``: ON CONFLICT DO UPDATE needs no key behind it.
     ``generates_from_generated``: a generated column may read another one.
     """
 
@@ -75,6 +76,7 @@ class DialectSemantics:
     settings_are_undone: bool = False
     numbers_columns: bool = False
     stars_are_fixed: bool = False
+    updates_on_any_conflict: bool = True
     generates_from_generated: bool = True
 
 
@@ -93,6 +95,7 @@ _POSTGRES = DialectSemantics(
     returns_sources=True,
     settings_are_undone=True,
     stars_are_fixed=True,
+    updates_on_any_conflict=False,
     generates_from_generated=False,
 )
 _SEMANTICS = {

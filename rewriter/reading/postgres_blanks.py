@@ -32,7 +32,10 @@ _KEPT = (exp.Column, exp.Trim)
 
 def without_blanks(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value for a column, without blanks at the end for a CHAR(n)."""
-    return _trimmed_value(value) if stored.spelled == BLANK_PADDED else value
+    if stored.spelled != BLANK_PADDED:
+        return value
+    text = value if value.is_string else exp.cast(value, "VARCHAR", dialect="duckdb")
+    return _trimmed_value(text)
 
 
 def compares_blanks(tree: exp.Expr, types: ValueTypes) -> bool:

@@ -22,6 +22,7 @@ from rewriter.reading import (
     postgres_domains,
     postgres_formats,
     postgres_json,
+    postgres_json_keys,
     postgres_json_paths,
     postgres_jsonb,
     postgres_jsonb_calls,
@@ -92,17 +93,19 @@ _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_jsonb.KINDS,
     *postgres_rows.KINDS,
     *postgres_collations.KINDS,
+    *postgres_json_keys.KINDS,
     *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select, exp.Escape, exp.SetOperation),
     *UNDEFINED,
     *TYPED,
     *_BY_KIND,
 )
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
-    *(exp.Table, exp.Lateral, exp.Group),
+    *(exp.Table, exp.Lateral, exp.Group, exp.JSONPath),
     *(exp.ColumnDef, exp.AlterColumn),
     *(exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
     *NATIVE,
     *postgres_json.JSONB_OPERATORS,
+    *postgres_json_keys.KINDS,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
 POSTGRES_FUNCTIONS = frozenset(_CALLS) | frozenset(TYPED_CALLS) | SOURCE_FUNCTIONS
@@ -158,6 +161,9 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
     for node in reversed(list(holder.find_all(*_EVERYWHERE))):
         if isinstance(node, exp.Group):
             add_determined_columns(node, context)
+        elif isinstance(node, exp.JSONPath):
+            if postgres_json_keys.is_pointed(node):
+                postgres_json_keys.spell_pointed(node, native=is_postgres)
         elif concerns_lengths(node):
             keep_lengths(node, context)
         elif is_unnamed_series(node):
@@ -178,6 +184,10 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     typed = NATIVE if context.capabilities.postgres_functions else TYPED
     if type(node) in typed and typed[type(node)](node, ValueTypes(context)) is not None:
         return True
+    if isinstance(node, exp.JSONPath):
+        return postgres_json_keys.is_pointed(node)
+    if isinstance(node, postgres_json_keys.KINDS):
+        return postgres_json_keys.reads_key(node, ValueTypes(context))
     if isinstance(node, exp.Group):
         return next(determined_columns(node, context), None) is not None
     if is_postgres_source(node) or is_unnamed_series(node) or concerns_lengths(node):
@@ -230,6 +240,9 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
         elif isinstance(node, exp.ToNumber):
             made = call("to_number", node.this, node.args.get("format"))
             _put(node, "to_number", made, types)
+        elif isinstance(node, postgres_json_keys.KINDS):
+            if postgres_json_keys.reads_key(node, types):
+                postgres_json_keys.cast_key(node, types)
         elif isinstance(node, (*postgres_json.JSONB_OPERATORS, exp.Anonymous)):
             postgres_json.cast_to_jsonb(node, types)
         elif postgres_operators.concerns_operators(node):
@@ -250,6 +263,8 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
         made = TYPED[type(node)](node, types) if type(node) in TYPED else None
         if made is not None:
             _spell_typed(node, made, types)
+        elif isinstance(node, postgres_json_keys.KINDS):
+            _put(node, "?column?", postgres_json_keys.spell_key(node, types), types)
         elif isinstance(node, UNDEFINED):
             spell_undefined(node)
         elif isinstance(node, postgres_collations.KINDS):

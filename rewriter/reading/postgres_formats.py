@@ -39,6 +39,7 @@ _CALLS = {
     "d": "CAST(dayofweek(x) + 1 AS VARCHAR)",
     "q": "CAST(quarter(x) AS VARCHAR)",
     "ww": "lpad(CAST((dayofyear(x) - 1) // 7 + 1 AS VARCHAR), 2, '0')",
+    "iw": "lpad(CAST(weekofyear(x) AS VARCHAR), 2, '0')",
     "w": "CAST((day(x) - 1) // 7 + 1 AS VARCHAR)",
     "j": "CAST(CAST(floor(julian(CAST(x AS DATE))) AS BIGINT) AS VARCHAR)",
     "ssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
@@ -65,7 +66,7 @@ _CALLS = {
 }
 _WORDS = frozenset({"rm", "ad", "bc", "a.d.", "b.c.", "a.m.", "p.m."})
 """What is written in the letters, capitals or not, of its pattern."""
-_WITHOUT_ZEROS = frozenset({"ww", "cc", "yyy", "iyy", "iy", "iddd"})
+_WITHOUT_ZEROS = frozenset({"ww", "iw", "cc", "yyy", "iyy", "iy", "iddd"})
 """What FM takes the zeros from."""
 _SPANS = {
     "yyyy": ("year(x)", 4), "mm": ("month(x)", 2), "dd": ("day(x)", 2), "hh24": ("hour(x)", 2),
@@ -248,7 +249,9 @@ def _code(name: str, is_plain: bool) -> str | None:
             return _NAMES[lower] if is_plain and name == name.capitalize() else None
         return _CODES.get(name)
     code = _CODES.get(lower)
-    return code.replace("%", "%-") if code and is_plain and code not in _WHOLE_CODES else code
+    if not is_plain or code is None or code in _WHOLE_CODES:
+        return code
+    return None if lower in _WITHOUT_ZEROS else code.replace("%", "%-")
 
 
 def _spelled_name(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:

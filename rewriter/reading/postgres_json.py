@@ -191,7 +191,8 @@ def _at_key(arguments: Sequence[exp.Expr], is_text: bool) -> exp.Expr | None:
 
 def step_into(value: exp.Expr, step: str) -> exp.Expr:
     """What lies in a value under a key, or at a place; NULL for nothing."""
-    place = exp.Literal.string('$."' + step.replace('"', '\\"') + '"')
+    path = f"/{step}" if step in {"", "*"} else '$."' + step.replace('"', '\\"') + '"'
+    place = exp.Literal.string(path)
     by_key = fill("json_extract(j, p)", j=value, p=place)
     if not step.lstrip("-").isdigit():
         return by_key

@@ -54,7 +54,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     if target.masked and ast.args.get("conflict") is not None:
         check_no_raw(ast.args["conflict"], target.alias, table)
     spell_out_rows(ast, table, target.alias, reads.context)
-    upsert = wanted_upsert(ast, table)
+    upsert = wanted_upsert(ast, table, reads.context.dialect)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
         if target.hides_rows:

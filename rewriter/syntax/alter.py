@@ -83,7 +83,8 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
             if path and isinstance(ast, exp.Alter):
                 ast.args["actions"][0].set(WITHIN, path)
         if isinstance(ast, _ALONE):
-            ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
+            table, exists = _table_of(header, parse), header[2].text.upper() == "IF"
+            ast = exp.Alter(this=table, kind="TABLE", exists=exists, actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
             raise _syntax_error(
                 part[0], Code.NOT_SUPPORTED, f"ALTER TABLE .. {_source_text(part)} is not supported"

@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.syntax.join_aliases import without_join_aliases
 
+_FLAGS = frozenset({"SECURITY_BARRIER", "SECURITY_INVOKER"})
 _METHODS = frozenset({"PGLZ", "LZ4", "DEFAULT"})
 _PAIRING = frozenset({",", ":", "VALUE", "KEY", "RETURNING", "ABSENT", "NULL"})
 """What stands in a call of JSON_OBJECT that names keys and values."""
@@ -36,7 +37,7 @@ def with_known_spellings(tokens: list[Token]) -> list[Token]:
                 continue
         found.append(token)
         place = (token.line, token.col, token.start, token.end)
-        if words[index] == "SECURITY_BARRIER" and before in {"(", ","} and behind in {")", ","}:
+        if words[index] in _FLAGS and before in {"(", ","} and behind in {")", ","}:
             found += [Token(TokenType.EQ, "=", *place), Token(TokenType.VAR, "true", *place)]
         if words[index] == "JSON_OBJECT" and behind == "(":
             end = _end_of_one(words, index + 2)

@@ -16,6 +16,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.sql.unique_keys import UniqueKey, logical_text, unique_keys
 from rewriter.definitions.index_terms import row_text, same_conditions, term_of
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
 
 
@@ -45,8 +46,8 @@ class Upsert:
     names_arbiters: bool = False
 
 
-def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
-    """What an INSERT says about conflicts, or None."""
+def wanted_upsert(ast: exp.Insert, table: Table, dialect: str) -> Upsert | None:
+    """What an INSERT in a dialect says about conflicts, or None."""
     conflict = ast.args.get("conflict")
     alternative = str(ast.args.get("alternative") or "").upper()
     constraints = unique_keys(table)
@@ -58,7 +59,7 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
                 advice="leave one of them out",
                 position=position_of(ast),
             )
-        return _on_conflict(ast, conflict, table)
+        return _on_conflict(ast, conflict, table, dialect)
     if ast.args.get("replacing"):
         return Upsert(ConflictAction.REPLACE, tuple(constraints)) if constraints else None
     if alternative == "REPLACE":
@@ -93,7 +94,7 @@ def share_ctes(ast: exp.Insert) -> None:
             inner.set("with_", shared)
 
 
-def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Upsert:
+def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table, dialect: str) -> Upsert:
     constraints = unique_keys(table)
     action = str(conflict.args.get("action") or "").upper()
     duplicate = bool(conflict.args.get("duplicate"))
@@ -109,6 +110,14 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
             Code.SYNTAX,
             "ON CONFLICT needs DO NOTHING or DO UPDATE SET",
             advice="say what happens to a row whose key is taken",
+            position=position_of(conflict),
+        )
+    needs_key = not (duplicate or semantics_of(dialect).updates_on_any_conflict)
+    if arbiters is None and needs_key:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "ON CONFLICT DO UPDATE needs the columns of a key, or the name of a constraint",
+            advice="write ON CONFLICT (columns) DO UPDATE",
             position=position_of(conflict),
         )
     if not constraints:

@@ -170,6 +170,7 @@ def test_paths_that_lead_nowhere_are_refused(cursor: Cursor, expression: str) ->
         ('YYYY"W"IW', "2020W01"),
         ("HH12:MI AM, hh:mi:ss pm, HH24", "01:04 PM, 01:04:05 pm, 13"),
         ("MONTH|mon|DY|MS|US|DDD|D|Q|WW", "JANUARY  |jan|SUN|250|250000|005|1|1|01"),
+        ("IW FMIW", "01 1"),
     ],
 )
 def test_moments_are_written_by_templates(cursor: Cursor, template: str, text: str) -> None:

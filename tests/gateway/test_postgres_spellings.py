@@ -78,3 +78,20 @@ def test_blanks_of_a_text_without_a_length_say_nothing(con: Connection) -> None:
     assert con.execute("SELECT k FROM c WHERE s = 'a '").fetchall() == [(1,)]
     con.execute("UPDATE c SET s = %s WHERE k = 1", ("b  ",))
     assert con.execute("SELECT k FROM c WHERE s = 'b'").fetchall() == [(1,)]
+
+
+def test_an_upsert_that_changes_names_its_key(con: Connection) -> None:
+    con.execute("CREATE TABLE k (a INTEGER PRIMARY KEY, b INTEGER)")
+    with pytest.raises(gateway.ProgrammingError, match="ON CONFLICT DO UPDATE needs"):
+        con.execute("INSERT INTO k VALUES (1, 2) ON CONFLICT DO UPDATE SET b = 3")
+    con.execute("INSERT INTO k VALUES (1, 2) ON CONFLICT DO NOTHING")
+
+
+@pytest.mark.parametrize(
+    "action",
+    ["ADD CONSTRAINT c CHECK (a > 0)", "RENAME CONSTRAINT c TO d", "VALIDATE CONSTRAINT c"],
+)
+def test_constraints_of_no_table_are_passed_over(con: Connection, action: str) -> None:
+    con.execute(f"ALTER TABLE IF EXISTS nowhere {action}")
+    with pytest.raises(gateway.ProgrammingError, match="does not exist"):
+        con.execute(f"ALTER TABLE nowhere {action}")

@@ -133,3 +133,30 @@ def test_what_lies_too_deep_is_refused(store: Store) -> None:
 def values_of(con: gateway.Connection, query: str) -> list[Any]:
     """The first column of a query's rows."""
     return [row[0] for row in con.execute(query).fetchall()]
+
+
+@pytest.mark.drifts(toy="it has other functions of JSON", hive="its keys are constants")
+def test_keys_are_no_paths(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB, k TEXT)")
+    keys = ("a", "$.a", "/a", "x y", "0")
+    values = ", ".join(f'"{key}": {place}' for place, key in enumerate(keys))
+    for place, key in enumerate(keys):
+        con.execute("INSERT INTO t VALUES (%s, %s, %s)", (place, f"{{{values}}}", key))
+    con.execute("INSERT INTO t VALUES (9, '[7, 8]', '0')")
+    wanted = [*((place, str(place)) for place in range(len(keys))), (9, None)]
+    assert con.execute("SELECT id, j ->> k FROM t ORDER BY id").fetchall() == wanted
+    for key, value in (("$.a", "1"), ("0", "4"), ("b", None), (0, None)):
+        query = "SELECT j ->> %s FROM t WHERE id = 0"
+        assert con.execute(query, (key,)).fetchall() == [(value,)], key
+    assert con.execute("SELECT j -> %s FROM t WHERE id = 9", (1,)).fetchall() == [("8",)]
+
+
+@pytest.mark.drifts(toy="it has other functions of JSON", hive="its keys are constants")
+def test_keys_may_be_empty_or_a_star(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k TEXT PRIMARY KEY, j JSONB)")
+    con.execute("""INSERT INTO t VALUES ('', '{"": 1, "*": {"": 2}}'), ('*', '{"*": 3, "b": 4}')""")
+    query = "SELECT k, j ->> k, j ->> '', j -> '*' ->> '', j #>> '{*,\"\"}' FROM t ORDER BY k"
+    wanted = [("", "1", "1", "2", "2"), ("*", "3", None, None, None)]
+    assert con.execute(query).fetchall() == wanted
