@@ -63,6 +63,17 @@ def test_what_an_ended_transaction_had_changed_follows_from_its_end() -> None:
     assert [d.internal for d in tally.differences] == [True, True, True, False]
 
 
+def test_what_is_changed_behind_a_refused_begin_follows_from_it() -> None:
+    tally = FileTally("f.test", {}, {"levels": r"PAL-110"})
+    tally.add(1, "/* Above */ BEGIN ISOLATION LEVEL SERIALIZABLE", "[PAL-110] is not supported")
+    tally.add(2, "UPDATE t SET a = 1", None)
+    tally.add(3, "ROLLBACK", None)
+    tally.add(4, "UPDATE u SET a = 1", None)
+    tally.add(5, "SELECT * FROM t", "rows\n[1]\n[0]", "rows")
+    tally.add(6, "SELECT * FROM u", "rows\n[1]\n[0]", "rows")
+    assert [d.internal for d in tally.differences] == [True, True, False]
+
+
 def test_a_listing_follows_from_what_it_would_list() -> None:
     tally = FileTally("f.test", {"databases": r"^ATTACH"})
     tally.add(1, "ATTACH ':memory:' AS other", "[PAL-110] ATTACH is not supported")

@@ -4,7 +4,8 @@ A record about what the gateway does not set out to do is *internal*, and so is 
 its documentation tells. What differs later in the same file is counted under an earlier difference,
 "after ..", if it names a thing that the earlier statement makes or changes, or lists what there is
 and gives that thing; if it stands in the transaction which that one ended, or names a thing that
-was made or changed in it; or if the earlier one is a setting.
+was made or changed in it, or in one which that one would have begun; or if the earlier one is a
+setting.
 """
 
 import re
@@ -71,7 +72,11 @@ _OF_SETTINGS = {
 tables not read in."""
 _LISTS = re.compile(r"^\s*(SHOW|DESCRIBE)\b", re.I)
 _BEGINS = re.compile(r"^\s*(BEGIN|START\s+TRANSACTION)\b", re.I)
+_CLOSES = re.compile(
+    r"^\s*(COMMIT|END|ABORT|ROLLBACK(?!\s+TO)|PREPARE\s+TRANSACTION)\b(?!\s+PREPARED)", re.I
+)
 _ENDS = re.compile(r"^\s*(COMMIT|END)\b", re.I)
+_COMMENTS = re.compile(r"^(\s*/\*.*?\*/|\s*--[^\n]*(\n|$))+", re.S)
 _SETS = re.compile(r"^\s*(SET|RESET|PRAGMA)\b", re.I)
 
 
@@ -91,15 +96,23 @@ class FileTally:
     differences: list[Difference] = field(default_factory=list)
     _touched: dict[str, Difference] = field(default_factory=dict)
     _in_transaction: set[str] = field(default_factory=set)
+    _not_begun: Difference | None = None
+    """A BEGIN that differs, until its transaction would end; what it changes follows from it."""
 
     def add(self, line: int, sql: str, why: str | None, cause: str = "") -> None:
         """Count a record; ``why`` says how it differs, and None that it is alike."""
+        sql = _COMMENTS.sub("", sql)
         own = _first(self.internal, sql)
         self.run += 1
         self.internal_run += own is not None
         if _BEGINS.search(sql):
             self._in_transaction.clear()
         self._in_transaction |= things_of(sql)
+        if self._not_begun is not None:
+            for name in things_of(sql):
+                self._touched.setdefault(name, self._not_begun)
+        if _CLOSES.search(sql):
+            self._not_begun = None
         if why is None:
             return
         first = self._earlier(sql, why)
@@ -116,6 +129,8 @@ class FileTally:
             cause, internal = f"after {first.cause.removeprefix('after ')}", first.internal
         difference = Difference(self.file, line, sql, cause, why[:600], internal)
         self.differences.append(difference)
+        if _BEGINS.search(sql):
+            self._not_begun = difference
         undone = self._in_transaction if _ENDS.search(sql) and _ENDED.search(why) else set()
         for name in things_of(sql) | undone:
             self._touched.setdefault(name, difference)
