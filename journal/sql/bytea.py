@@ -15,13 +15,20 @@ from journal.model.errors import Code, PalimpsestError
 _HEX = re.compile(r"\\x((?:\s*[0-9A-Fa-f]{2})*)\s*")
 _ODD = re.compile(rb"\\(?:\\|([0-3][0-7]{2}))?")
 _PLAIN = frozenset(range(32, 127)) - {ord("\\")}
+_OTHER = re.compile(r"[^ -~]|\\")
+"""What the canonical dialect does not write as it stands."""
 _MEANT = "palimpsest_bytea"
 
 
+def may_be_marked(text: str) -> bool:
+    """False for a statement in which ``mark`` finds nothing."""
+    return "\\" in text or not text.isascii()
+
+
 def mark(tree: exp.Expr) -> exp.Expr:
-    """Note on texts with backslashes whose they are, and convert those that are cast to bytes."""
+    """Note on texts with other signs whose they are, and convert those that are cast to bytes."""
     for literal in tree.find_all(exp.Literal):
-        if literal.is_string and "\\" in literal.name:
+        if literal.is_string and _OTHER.search(literal.name):
             literal.meta[_MEANT] = True
             holder = literal.parent
             if isinstance(holder, exp.Cast) and holder.to.this is exp.DType.VARBINARY:

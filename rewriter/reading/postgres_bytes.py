@@ -11,6 +11,8 @@ overlay(b placing c from 2) other bytes in the place of some
 trim(c from b)              without those of c at its ends
 get_bit(b, 9)               the bits of a byte are counted from its lowest
 decode('a\000', 'escape')  the bytes of a constant
+t::bytea                    the bytes of a text, or those that its digits write
+convert_from(b, 'UTF8')     the text of the bytes
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from sqlglot import exp
 
 from journal.sql import bytea
 from journal.sql.builders import call, fill
+from rewriter.functions import function_name
 from rewriter.reading.postgres_bits import are_bits, overlaid_bits, place_of_bits
 from rewriter.reading.postgres_quoting import not_here
-from rewriter.reading.value_types import ValueTypes
+from rewriter.reading.value_types import KIND, ValueTypes
 
 TEXT = "'\\x' || lower(hex(b))"
 """The text of bytes ``b``."""
@@ -33,6 +36,11 @@ _OCTAL = (
     f"CASE WHEN h = '5C' THEN '\\\\' WHEN h = '00' OR h >= '80' THEN '\\' ||"
     f" CAST({_NUMBER} // 64 AS VARCHAR) || CAST({_NUMBER} // 8 % 8 AS VARCHAR)"
     f" || CAST({_NUMBER} % 8 AS VARCHAR) ELSE chr(CAST({_NUMBER} AS INTEGER)) END"
+)
+_READ = (
+    "CASE WHEN t LIKE '\\x%' THEN unhex(regexp_replace(substr(t, 3), '\\s', '', 'g'))"
+    " WHEN contains(t, '\\') THEN error('a text with a backslash is no bytea value: write'"
+    " || ' \\x and two hexadecimal digits for each byte') ELSE encode(t) END"
 )
 _PAIRS = "regexp_extract_all(hex(b), '..')"
 _ESCAPED = f"array_to_string(list_transform({_PAIRS}, LAMBDA h: {_OCTAL}), '')"
@@ -64,19 +72,48 @@ def is_bytes(value: exp.Expr, types: ValueTypes) -> bool:
     return types.of(value).kind == "BLOB"
 
 
+def bytes_of(value: exp.Expr) -> exp.Expr:
+    """A value where bytes are wanted: those of a constant."""
+    if not value.is_string:
+        return value.copy()
+    return exp.cast(bytea.converted(value.copy()), "BLOB", dialect="duckdb")
+
+
+def read_bytes(value: exp.Expr) -> exp.Expr:
+    """``t::bytea`` of a computed text."""
+    return fill(_READ, t=exp.paren(value.copy()))
+
+
+def spell_conversion(node: exp.Expr, _: ValueTypes) -> exp.Expr:
+    """``convert_from(b, 'UTF8')`` and ``convert_to(t, 'UTF8')``; others raise NOT_SUPPORTED."""
+    value, charset = node.expressions
+    name = charset.name.lower().replace("-", "") if charset.is_string else ""
+    if name not in {"utf8", "unicode"}:
+        raise not_here(node, "another character set than UTF8", "convert it in the client")
+    if function_name(node) == "convert_from":
+        made, kind = call("decode", bytes_of(value)), "VARCHAR"
+    else:
+        made, kind = call("encode", value), "BLOB"
+    made.meta[KIND] = kind
+    return made
+
+
 def spell_encode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """``encode(b, 'escape')``; None for other encodings."""
     how = node.args.get("charset")
     is_escape = isinstance(how, exp.Literal) and how.name.lower() == "escape"
-    return fill(_ESCAPED, b=node.this) if is_escape else None
+    return fill(_ESCAPED, b=bytes_of(node.this)) if is_escape else None
 
 
 def native_encode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """The same where PostgreSQL has it; its adapter takes other calls for those of texts."""
     how = node.args.get("charset")
     is_escape = isinstance(how, exp.Literal) and how.name.lower() == "escape"
-    name = "encode" if isinstance(node, exp.Encode) else "decode"
-    return call(name, node.this, "escape") if is_escape else None
+    if not is_escape:
+        return None
+    if isinstance(node, exp.Decode):
+        return call("decode", node.this, "escape")
+    return call("encode", bytes_of(node.this), "escape")
 
 
 def spell_place_of_bytes(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -163,7 +200,7 @@ def spell_decode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
         return None
     if not node.this.is_string or node.this.name.startswith("\\x"):
         raise not_here(node, "decode() of a text that is no constant", "take 'hex' or 'base64'")
-    return exp.cast(bytea.converted(node.this.copy()), "BLOB", dialect="duckdb")
+    return bytes_of(node.this)
 
 
 def spell_digest(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
@@ -171,7 +208,7 @@ def spell_digest(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     length = node.args.get("length")
     if length is None or length.name != "256":
         return None
-    return call("unhex", call("sha256", node.this))
+    return call("unhex", call("sha256", bytes_of(node.this)))
 
 
 def spell_joined_bytes(node: exp.Expr) -> exp.Expr:

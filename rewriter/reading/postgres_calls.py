@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from journal.sql.builders import fill
+from journal.sql.builders import call, fill
 from rewriter.reading.postgres_bytes import spell_byte
 from rewriter.reading.postgres_operators import joined_arrays
 from rewriter.reading.postgres_quoting import (
@@ -114,6 +114,16 @@ def _array_cat(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     return joined_arrays(*arguments) if len(arguments) == 2 else None
 
 
+def _moment_in_zone(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``make_timestamptz``, which fails for a day or a time that is none."""
+    if len(arguments) not in {6, 7}:
+        return None
+    moment = call("make_timestamp", *arguments[:6])
+    if len(arguments) == 7:
+        return call("timezone", arguments[6], moment)
+    return exp.cast(moment, "TIMESTAMPTZ", dialect="duckdb")
+
+
 def _every(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.LogicalAnd(this=arguments[0].copy()) if len(arguments) == 1 else None
 
@@ -145,6 +155,7 @@ CALLS: Mapping[str, Spell] = {
         *("a", "n"),
     ),
     "every": _every,
+    "make_timestamptz": _moment_in_zone,
     "num_nulls": lambda _, given: _counted("x IS NULL", given),
     "num_nonnulls": lambda _, given: _counted("x IS NOT NULL", given),
     "min_scale": _piece(
@@ -157,7 +168,7 @@ CALLS: Mapping[str, Spell] = {
     "quote_nullable": _piece(QUOTED_OR_NULL, "x"),
     "string_to_table": _rows_of(_string_to_array),
     **dict.fromkeys(("get_byte", "set_byte"), spell_byte),
-    "regexp_split_to_array": spell_split,
+    **dict.fromkeys(("regexp_split_to_array", "regexp_split_to_table"), spell_split),
     "regexp_match": spell_match_groups,
     "regexp_matches": spell_matches,
 }

@@ -52,7 +52,7 @@ def _names(tree: exp.Expr) -> Iterator[exp.Expr]:
             yield named
 
 
-def _is_hidden(table: exp.Table) -> bool:
+def _is_hidden(table: exp.Expr) -> bool:
     """True for a table inside of the CTE that has its name."""
     cte = table.find_ancestor(exp.CTE)
     return cte is not None and fold(cte.alias) == fold(table.name)

@@ -21,6 +21,7 @@ from journal.sql.builders import call, fill
 from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import truth_of, typed_constant
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_bytes import bytes_of
 from rewriter.reading.postgres_texts import has_own_text, joined_text, text_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
@@ -139,7 +140,11 @@ def _join(node: exp.Expr, types: ValueTypes) -> None:
                 advice="cast one of them to a text",
                 position=position_of(node),
             )
-        for side, kind in zip((left, right), kinds, strict=True):
+        if "BLOB" in kinds and all(k == "BLOB" or s.is_string for s, k in _sides(node, kinds)):
+            for side in (left, right):
+                side.replace(bytes_of(side))
+            return
+        for side, kind in _sides(node, kinds):
             if has_own_text(kind):
                 side.replace(text_of(side, kind))
         return
@@ -159,6 +164,10 @@ def _join(node: exp.Expr, types: ValueTypes) -> None:
         node.replace(exp.ArrayAppend(this=left, expression=right))
     elif depths[1] == depths[0] + 1 and _is_element(left, kinds[0]):
         node.replace(exp.ArrayPrepend(this=right, expression=left))
+
+
+def _sides(node: exp.Expr, kinds: list[str | None]) -> list[tuple[exp.Expr, str | None]]:
+    return list(zip((node.this, node.expression), kinds, strict=True))
 
 
 def joined_arrays(left: exp.Expr, right: exp.Expr) -> exp.Expr:

@@ -127,6 +127,9 @@ def expression_of(pattern: str) -> str:
     for sign in signs:
         if sign == "\\":
             following = next(signs, sign)
+            if following == '"':
+                # It parts the text for substring(), and says nothing here.
+                continue
             made += following if following in " _%" else f"\\{following}"
         elif in_brackets:
             in_brackets = sign != "]"

@@ -28,6 +28,8 @@ def spell_match_groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Exp
     if len(arguments) not in {2, 3}:
         return None
     text, pattern = arguments[:2]
+    if any(isinstance(argument, exp.Null) for argument in arguments):
+        return exp.cast(exp.null(), "VARCHAR[]", dialect="duckdb")
     found, wanted = _groups(node, arguments), _pattern(node, pattern, _flags(node, arguments))
     return fill("CASE WHEN regexp_matches(t, p) THEN g END", t=text, p=wanted, g=found)
 
@@ -86,7 +88,9 @@ def _flags(node: exp.Expr, arguments: Sequence[exp.Expr]) -> str:
     flags = arguments[2]
     if not flags.is_string or set(flags.name) & OF_LINES:
         raise not_here(node, "this function with these flags", "take 'g' and 'i'")
-    return str(flags.name)
+    name = str(flags.name)
+    # Of c and i, the last one counts.
+    return name.replace("i", "") if name.rfind("c") > name.rfind("i") else name
 
 
 def _pattern(node: exp.Expr, pattern: exp.Expr, flags: str) -> exp.Expr:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.sql.builders import fill
+from journal.sql.builders import call, fill
+from rewriter.functions import function_name
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.value_types import ValueTypes
 
@@ -100,12 +101,24 @@ def _reference(found: re.Match[str]) -> str:
     return found[0] if sign in {"\\", *"123456789"} else f"\\\\{sign}"
 
 
-def spell_split(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """``regexp_split_to_array(t, p)``."""
+def spell_split(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``regexp_split_to_array(t, p)`` and ``_table``; raises NOT_SUPPORTED for a p such as ``a*``.
+
+    Where a pattern that matches nothing parts a text, PostgreSQL and the store do not agree.
+    """
     if len(arguments) != 2:
         return None
+    if arguments[1].is_string and _may_be_empty(arguments[1].name):
+        raise not_here(node, "a split by a pattern that matches the empty text", "write + for *")
     changed = pattern_of(arguments[1])
-    return fill("regexp_split_to_array(t, p)", t=arguments[0], p=changed)
+    return call(function_name(node), arguments[0], changed)
+
+
+def _may_be_empty(pattern: str) -> bool:
+    try:
+        return bool(pattern) and re.match(pattern, "") is not None
+    except re.error:
+        return False
 
 
 def _placed(node: exp.Expr, names: Sequence[str], place: str) -> dict[str, exp.Expr]:

@@ -38,7 +38,9 @@ from rewriter.reading.postgres_bits import are_bits, cast_bits, part_of_bits
 from rewriter.reading.postgres_bytes import (
     is_bytes,
     native_encode,
+    read_bytes,
     spell_bit,
+    spell_conversion,
     spell_decode,
     spell_digest,
     spell_encode,
@@ -113,6 +115,8 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not node.to.expressions:
         kind = types.of(node.this).kind
         return text_of(node.this, kind) if has_own_text(kind) else None
+    if node.to.this is exp.DType.VARBINARY and not node.this.is_string:
+        return read_bytes(node.this) if types.of(node.this).kind in {"VARCHAR", "TEXT"} else None
     if node.to.this is exp.DType.TIME and types.of(node.this).kind in _OF_ZONES:
         # The time of day in the zone of the session, for stores without that cast.
         local = exp.cast(node.this.copy(), "TIMESTAMP", dialect="duckdb")
@@ -283,17 +287,6 @@ def _octets(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return fill("octet_length(encode(CAST(x AS VARCHAR)))", x=value)
 
 
-_CONVERSIONS = {"convert_from": "decode", "convert_to": "encode"}
-
-
-def _converted(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    value, charset = node.expressions
-    to = _CONVERSIONS[function_name(node)]
-    is_read = charset.is_string and charset.name.lower() in {"utf8", "utf-8"}
-    is_plain = not value.is_string or (to == "encode" and "\\" not in value.name)
-    return call(to, value) if is_read and is_plain else None
-
-
 def _of_one(make: Callable[[exp.Expr, ValueTypes], exp.Expr | None]) -> Spell:
     return lambda node, types: make(node.expressions[0], types)
 
@@ -303,7 +296,7 @@ def _bit_count(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 
 
 TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
-    **dict.fromkeys(_CONVERSIONS, (2, _converted)),
+    **dict.fromkeys(("convert_from", "convert_to"), (2, spell_conversion)),
     **dict.fromkeys(postgres_jsonb_calls.NAMES, (2, postgres_jsonb_calls.spell_operator_call)),
     **dict.fromkeys(("gcd", "lcm"), (2, spell_divisor)),
     "set_bit": (3, spell_bit),

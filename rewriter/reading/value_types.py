@@ -192,6 +192,8 @@ class ValueTypes:
             )
             kept = with_kept_number(kinds_of_sides) if keeps else None
             return kept or widest(kinds_of_sides)
+        if isinstance(node, exp.DPipe):
+            return self._joined_kind(node, depth)
         if isinstance(node, _OF_ARRAYS):
             return self.of(node.this, depth).kind
         if isinstance(node, exp.Array) and node.expressions:
@@ -207,6 +209,13 @@ class ValueTypes:
         if isinstance(node, exp.Anonymous):
             return _CALL_KINDS.get(node.name.lower())
         return _MADE_KINDS.get(type(node)) or constant_kind(node)
+
+    def _joined_kind(self, node: exp.DPipe, depth: int) -> str | None:
+        """BLOB of bytes and constants; what else ``||`` makes is not told."""
+        sides = (node.this, node.expression)
+        kinds = [self.of(side, depth).kind for side in sides]
+        is_bytes = all(k == "BLOB" or s.is_string for k, s in zip(kinds, sides, strict=True))
+        return "BLOB" if is_bytes and "BLOB" in kinds else None
 
     def _are_told(self, kinds: list[str | None]) -> bool:
         """False for values that only a guess says something of."""

@@ -173,7 +173,7 @@ def _statement(
             ast = with_words_spelled_out(into_as_table(ast))
         if DIALECTS[dialect] == "duckdb":
             ast = number_rows(group_instead(spell_out_repeated(ast)))
-        if DIALECTS[dialect] == "postgres" and "\\" in own_text:
+        if DIALECTS[dialect] == "postgres" and bytea.may_be_marked(own_text):
             ast = bytea.mark(ast)
         if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):
             name_tables(ast)
