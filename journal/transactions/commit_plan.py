@@ -17,6 +17,7 @@ from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Manifest, RowCounts
 from journal.model.store_session import RowSet
 from journal.model.version import HybridClock, Version
+from journal.transactions.conflicts import check_schemas
 from journal.transactions.references import check_definitions
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import StatementWrites
@@ -80,7 +81,7 @@ def commit_plan(
 ) -> CommitPlan:
     """The plan of writes whose versions are taken from ``overtaken`` where it has newer ones.
 
-    Raises what is wrong with foreign keys as they are defined now.
+    Raises what is wrong with foreign keys as they are defined now, and with schemas.
     """
     newer = overtaken or {}
     if newer:
@@ -97,6 +98,7 @@ def commit_plan(
                 redefined.append(change.relation)
     if catalog is not committed.catalog:
         check_definitions(committed.catalog, catalog)
+        check_schemas((change for w in writes for change in w.changes), catalog)
     definitions = {t.id: t for t in (*committed.catalog.tables(), *redefined)}
     return CommitPlan(writes, newer, catalog, tuple(redefined), definitions, rows)
 

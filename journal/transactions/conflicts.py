@@ -256,6 +256,21 @@ def check_validated(transaction: Transaction, committed: JournalState) -> None:
                 )
 
 
+def check_schemas(changes: Iterable[CatalogChange], after: CatalogSnapshot) -> None:
+    """Raise SERIALIZATION if what is in the catalog after some changes lies in no schema.
+
+    One of two transactions drops the schema in which the other makes something.
+    """
+    named = {name.key[0] for change in changes for name in touched(change)}
+    gone = named - after.schemas.keys() - {after.own}
+    if not gone:
+        return
+    held = {key[0] for key in (*after.relations, *after.sequences)}
+    held |= {schema for _, schema, _ in after.definitions}
+    for schema in sorted(gone & held):
+        raise _changed(f"schema {schema}")
+
+
 def _changed(name: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SERIALIZATION,

@@ -287,3 +287,24 @@ def test_a_statement_is_repeated_with_larger_values(con: Connection) -> None:
         con.execute("INSERT INTO total SELECT 1, sum(v) FROM src")
         con.execute("COMMIT")
     assert rows(con, "SELECT * FROM total") == [(1, 5)]
+
+
+@pytest.mark.parametrize("drops_first", [False, True])
+def test_of_who_drops_a_schema_and_who_makes_something_in_it_one_fails(
+    store: Store, con: Connection, drops_first: bool
+) -> None:
+    con.execute("CREATE SCHEMA hr")
+    made = (
+        "CREATE TABLE hr.a (k INT PRIMARY KEY)" if drops_first else "CREATE VIEW hr.a AS SELECT 1"
+    )
+    early, late = ("DROP SCHEMA hr CASCADE", made) if drops_first else (made, "DROP SCHEMA hr")
+    with store.connect() as other:
+        other.execute("BEGIN")
+        other.execute(late)
+        con.execute(early)
+        assert _state(other, "COMMIT") == "40001"
+    if drops_first:
+        con.execute("CREATE SCHEMA hr")
+        assert _state(con, "SELECT * FROM hr.a") == "42P01"
+    else:
+        assert rows(con, "SELECT * FROM hr.a") == [(1,)]
