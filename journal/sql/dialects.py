@@ -168,7 +168,7 @@ def generated(generate: Callable[[], str]) -> str:
     """
     try:
         return generate()
-    except _FAILURES as error:
+    except (*_FAILURES, ParseError) as error:
         raise UnsupportedError("its parts do not fit each other") from error
 
 

@@ -7,9 +7,11 @@ changes the columns declared with it. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -27,6 +29,7 @@ DECLARED, OF_DOMAIN = "declared", "domain"
 """Marks on a type's node: how it was written, with schemas; the domain that it is."""
 DOMAIN_VALUE = "value"
 """What a domain's checks call the value they are about."""
+_TYPE_OPTIONS = frozenset({"columns", "types", "dtypes", "column_types"})
 _REPEATABLE = (
     *(exp.Literal, exp.Column, exp.Identifier, exp.Placeholder, exp.Parameter, exp.Paren, exp.Cast),
     *(exp.DataType, exp.DataTypeParam, exp.Neg, exp.Null, exp.Boolean, exp.Binary, exp.TryCast),
@@ -41,6 +44,7 @@ def expand_types(tree: exp.Expr, context: RewriteContext) -> None:
     """
     if not context.catalog.definitions:
         return
+    _expand_texts(tree, context)
     named = [n for n in tree.find_all(exp.DataType) if n.this is exp.DType.USERDEFINED]
     for node in named:
         found = find_type(node, context)
@@ -58,6 +62,20 @@ def expand_types(tree: exp.Expr, context: RewriteContext) -> None:
         if isinstance(found, UserType) and (found.checks or found.not_null):
             kind.meta.pop(OF_DOMAIN)
             domain_cast.replace(_checked(domain_cast, found, context))
+
+
+def _expand_texts(tree: exp.Expr, context: RewriteContext) -> None:
+    """Put what types stand for in the place of their names in options of what reads files."""
+    for option in tree.find_all(exp.EQ, exp.PropertyEQ, exp.Kwarg):
+        listed = option.args.get("expression")
+        if option.this.name.lower() not in _TYPE_OPTIONS or not isinstance(option.parent, exp.Func):
+            continue
+        if isinstance(listed, exp.Struct | exp.Array):
+            for text in list(listed.find_all(exp.Literal)):
+                with suppress(ParseError):
+                    kind, declared = expanded_text(declared_type(text.name), context)
+                    if declared is not None:
+                        text.replace(exp.Literal.string(kind))
 
 
 def name_types(tree: exp.Expr, context: RewriteContext) -> None:

@@ -110,3 +110,10 @@ def test_a_table_of_a_query_keeps_collations() -> None:
         con.execute("CREATE TABLE u AS SELECT b, a AS c FROM t")
         assert con.execute("SELECT * FROM u WHERE c = 'a'").fetchall() == [("A", "A")]
         assert con.execute("SELECT * FROM u WHERE b = 'a'").fetchall() == []
+
+
+def test_readers_of_files_take_them_by_name(con: Connection, tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("m,k\nok,1\nsad,2\n")
+    for option in ("columns = {'m': 's.mood', 'k': 'int'}", "types = ['s.mood', 'int']"):
+        query = f"SELECT max(m) FROM read_csv('{tmp_path}/f.csv', {option})"
+        assert con.execute(query).fetchall() == [("ok",)]

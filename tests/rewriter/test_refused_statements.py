@@ -159,6 +159,10 @@ def test_names_and_calls_with_all_their_arguments_are_taken(text: str) -> None:
         parse(text, dialect, LIMITS)
 
 
+def test_a_call_that_the_generator_fails_on_without_arguments_is_taken() -> None:
+    parse("SELECT initcap(a) FROM t", "duckdb", LIMITS)
+
+
 @pytest.mark.parametrize("text", ["current_timestamp(0)", "current_time(2)"])
 def test_digits_of_the_clock_are_for_the_dialects_that_have_them(text: str) -> None:
     parse(f"SELECT {text}", "postgres", LIMITS)
