@@ -105,6 +105,14 @@ QUESTIONS = (
         "SELECT 'public.info_a'::regclass::text, pg_get_serial_sequence('public.info_a', 'big'),"
         " has_schema_privilege('public', 'usage')"
     ),
+    (
+        "SELECT 'info_a'::regclass || '!', concat('info_b'::regclass, 1),"
+        " upper(('info_a'::regclass)::text)"
+    ),
+    (
+        "SELECT oid::regclass || ' of ' || relnamespace::regnamespace FROM pg_class"
+        " WHERE relname = 'info_a' AND relnamespace = 'public'::regnamespace"
+    ),
     "SELECT schemaname, viewname FROM pg_views WHERE viewname LIKE 'info\\_%'",
     "SELECT schemaname, tablename, indexname FROM pg_indexes WHERE tablename = 'info_b'",
     "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'info_c'::regclass",

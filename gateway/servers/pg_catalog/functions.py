@@ -49,6 +49,14 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE nspname = pgc_schema_shown(s::VARCHAR)"
         " OR oid::VARCHAR = s::VARCHAR)"),
     ),
+    "regnamespace": (
+        ("(s) AS coalesce(pgc_schema_of(pgc_plain_name(s)),"
+        " error('schema \"' || s || '\" does not exist')::UINTEGER)"),
+    ),
+    "regrole": (
+        ("(u) AS coalesce(pgc_role_of(replace(u, '\"', '')),"
+        " error('role \"' || u || '\" does not exist')::UINTEGER)"),
+    ),
     "relation_of": (
         "(o) AS coalesce(TRY_CAST(o::VARCHAR AS UINTEGER), pgc_to_regclass(o::VARCHAR))",
     ),

@@ -287,11 +287,19 @@ def _no_rows(_table: pa.Table) -> list[Any]:
     return []
 
 
+_MISSING = {
+    "relation": (Code.UNKNOWN_TABLE, "SHOW TABLES lists the tables"),
+    "schema": (Code.UNKNOWN_SCHEMA, "SHOW SCHEMAS lists the schemas"),
+    "role": (Code.UNKNOWN_ROLE, "pg_roles lists the roles"),
+}
+
+
 def _failure(error: PalimpsestError) -> PalimpsestError:
-    missing = re.search(r'relation ".*" does not exist', error.message)
+    missing = re.search(r'(relation|schema|role) ".*" does not exist', error.message)
     if missing is not None:
-        advice = "check the spelling and the schema; SHOW TABLES lists the tables"
-        return PalimpsestError(Code.UNKNOWN_TABLE, missing[0], advice=advice)
+        code, shown = _MISSING[missing[1]]
+        advice = f"check the spelling and the schema; {shown}"
+        return PalimpsestError(code, missing[0], advice=advice)
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         f"the catalog cannot answer this: {error.message}",

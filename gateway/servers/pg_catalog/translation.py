@@ -50,10 +50,20 @@ _AMONG_TABLES = frozenset({*_SPOKEN.values(), "current_database", _KEYWORDS})
 _NAMING_CALL = "pg_get_serial_sequence"
 """A function whose result is the name of an object, and may be cast to its number."""
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
+_NUMBERED = frozenset({"regnamespace", "regrole"})
 _TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
 _TEXT = 25
 _BESIDE_COMMA = re.compile(r"""('[^']*'|"[^"]*")|,\$(?=\d)""")
 """A parameter right behind a comma, which a tokenizer takes for the end of a quote ``$1,$``."""
+_OF_TEXTS = (exp.DPipe, exp.Concat, exp.ConcatWs)
+"""What makes a text of an object's name."""
+_BESIDE_OBJECTS = frozenset(
+    {
+        *("cast", "case", "if", "concat", "concat_ws", "upper", "lower", "length", "left", "right"),
+        *("replace", "substring", "split_part", "trim", "coalesce", "nullif", "and", "or"),
+    }
+)
+"""Functions that the catalog's engine has as PostgreSQL has them."""
 _NUMBER_TYPES = {"oid", "xid", "int2vector", "oidvector"}
 
 
@@ -117,7 +127,7 @@ def _is_on_catalog(ast: exp.Expr) -> bool:
     return any(name in _ALONE for name in called) or (
         # Beside functions of the session, such as nextval, the number of an object is its own.
         any(_is_object_type(node.to) for node in ast.find_all(exp.Cast))
-        and all(name in MACROS or name == "cast" for name in called)
+        and all(name in MACROS or name in _BESIDE_OBJECTS for name in called)
     )
 
 
@@ -135,7 +145,8 @@ def _is_standard(table: exp.Table) -> bool:
 
 def _function_names(ast: exp.Expr) -> list[str]:
     found = [node.name.lower() for node in ast.find_all(exp.Anonymous)]
-    named = [node.sql_name().lower() for node in ast.find_all(exp.Func)]
+    known = (node for node in ast.find_all(exp.Func) if not isinstance(node, exp.Anonymous))
+    named = [node.sql_name().lower() for node in known]
     return found + [_SPOKEN.get(name, name) for name in named]
 
 
@@ -365,10 +376,15 @@ def _is_number_of(node: exp.Expr | None, kind: str) -> bool:
 
 
 def _is_shown(node: exp.Expr) -> bool:
-    """True for what the statement gives to its client as it is, or as a text."""
-    if isinstance(node.parent, exp.Cast):
-        return bool(node.parent.to.this in exp.DataType.TEXT_TYPES)
-    above = node.parent.parent if isinstance(node.parent, exp.Alias) else node.parent
+    """True for what the statement gives to its client as it is, or makes a text of."""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Coalesce):
+        above = above.parent
+    if isinstance(above, exp.Cast):
+        return bool(above.to.this in exp.DataType.TEXT_TYPES)
+    if isinstance(above, _OF_TEXTS):
+        return True
+    above = above.parent if isinstance(above, exp.Alias) else above
     return isinstance(above, exp.Select) and above.parent is None
 
 
@@ -395,6 +411,11 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
         return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
     if name == "regtype" and is_name:
         return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
+    if name in _NUMBERED and is_name:
+        found = exp.Anonymous(this=f"pgc_{name}", expressions=[given])
+        return (
+            exp.Anonymous(this=f"pgc_as_{name}", expressions=[found]) if _is_shown(node) else found
+        )
     if _is_number_of(_other_side(node), name):
         return given
     if f"as_{name}" in MACROS:
