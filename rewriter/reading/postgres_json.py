@@ -140,17 +140,19 @@ def _at_path(is_text: bool) -> Spell:
 
     def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         if isinstance(node, _BY_PATH) and isinstance(_bare(arguments[1]), exp.Placeholder):
-            extract = "json_extract_string" if is_text else "json_extract"
-            sql = f"{extract}(CAST(j AS JSON), {_POINTER})"
-            return fill(sql, j=arguments[0], p=arguments[1])
+            return _at_pointer(*arguments, is_text=is_text)
         if len(arguments) == 2 and arguments[1].is_string and arguments[1].name[:1] == "{":
             steps = path_steps(arguments[1].name)
         elif any(isinstance(argument, exp.Null) for argument in _listed(arguments[1:])):
             return exp.cast(exp.null(), "VARCHAR" if is_text else "JSON", dialect="duckdb")
         elif all(_is_step(argument) for argument in _listed(arguments[1:])):
             steps = [_bare(argument).name for argument in _listed(arguments[1:])]
+        elif isinstance(node, _BY_PATH):
+            is_list = isinstance(arguments[1].unnest(), exp.Array)
+            return _at_pointer(*arguments, is_text=is_text) if is_list else None
         else:
-            return _at_key(arguments, is_text)
+            texts = [exp.cast(step.copy(), "VARCHAR", dialect="duckdb") for step in arguments[1:]]
+            return _at_pointer(arguments[0], exp.Array(expressions=texts), is_text=is_text)
         if steps is None:
             return None
         found = fill("CAST(j AS JSON)", j=arguments[0])
@@ -159,6 +161,12 @@ def _at_path(is_text: bool) -> Spell:
         return fill("json_extract_string(j, '$')", j=found) if is_text else found
 
     return spell
+
+
+def _at_pointer(value: exp.Expr, path: exp.Expr, *, is_text: bool) -> exp.Expr:
+    """What stands at a path of texts that are known when the statement runs."""
+    extract = "json_extract_string" if is_text else "json_extract"
+    return fill(f"{extract}(CAST(j AS JSON), {_POINTER})", j=value, p=path)
 
 
 def _listed(given: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
@@ -178,15 +186,6 @@ def _is_step(argument: exp.Expr) -> bool:
     """True for a constant of a path: ``'a'``, ``0::text``."""
     bare = _bare(argument)
     return bare.is_string or (isinstance(argument, exp.Cast) and bare.is_int)
-
-
-def _at_key(arguments: Sequence[exp.Expr], is_text: bool) -> exp.Expr | None:
-    """What stands under a key that is no constant."""
-    if len(arguments) != 2:
-        return None
-    read = "json_extract_string" if is_text else "json_extract"
-    quoted = "'$.\"' || replace(k, '\"', '\\\"') || '\"'"
-    return fill(f"{read}(CAST(j AS JSON), {quoted})", j=arguments[0], k=arguments[1])
 
 
 def step_into(value: exp.Expr, step: str) -> exp.Expr:

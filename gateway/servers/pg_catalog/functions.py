@@ -250,7 +250,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(o) AS coalesce((SELECT any_value(CASE WHEN n.nspname = 'pg_temp'"
         " OR list_contains(getvariable('pgc_path'), n.nspname) THEN c.relname"
         " ELSE n.nspname || '.' || c.relname END) FROM pgc.pg_class c"
-        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = o),"
+        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = TRY_CAST(o AS UINTEGER)),"
         " pgc_own_name(o), o::VARCHAR)"),
     ),
     "as_regtype": (
@@ -258,11 +258,12 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE oid = coalesce(TRY_CAST(o AS UINTEGER), pgc_to_regtype(o::VARCHAR))), o::VARCHAR)"),
     ),
     "as_regnamespace": (
-        ("(o) AS coalesce((SELECT any_value(nspname) FROM pgc.pg_namespace WHERE oid = o),"
+        ("(o) AS coalesce((SELECT any_value(nspname) FROM pgc.pg_namespace"
+        " WHERE oid = TRY_CAST(o AS UINTEGER)),"
         " o::VARCHAR)"),
     ),
     "as_regrole": (
-        ("(o) AS coalesce((SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = o),"
+        ("(o) AS coalesce((SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = TRY_CAST(o AS UINTEGER)),"
         " o::VARCHAR)"),
     ),
 }  # fmt: skip

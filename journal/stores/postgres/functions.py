@@ -154,6 +154,11 @@ def _json_at(name: str) -> Change:
             if "*" in place.name or ".." in place.name:
                 return _WILDCARDS(node)
         elif not isinstance(place, exp.Parameter):
+            above = node.parent
+            if isinstance(above, exp.JSONExtract | exp.JSONExtractScalar):
+                # sqlglot would write a place as a key before a step that is computed.
+                is_computed = not isinstance(above.expression, exp.JSONPath)
+                return exp.Paren(this=node.copy()) if is_computed else None
             return None
         return _ours(name, exp.cast(node.this, "JSON"), exp.cast(place, "TEXT"))
 

@@ -160,3 +160,15 @@ def test_keys_may_be_empty_or_a_star(store: Store) -> None:
     query = "SELECT k, j ->> k, j ->> '', j -> '*' ->> '', j #>> '{*,\"\"}' FROM t ORDER BY k"
     wanted = [("", "1", "1", "2", "2"), ("*", "3", None, None, None)]
     assert con.execute(query).fetchall() == wanted
+
+
+@pytest.mark.drifts(toy="it has other functions of JSON", hive="its keys are constants")
+def test_computed_steps_lead_on(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k TEXT PRIMARY KEY, j JSONB, n INTEGER)")
+    con.execute("""INSERT INTO t VALUES ('1', '[[7, 8], {"": 9, "1": 5}]', 1)""")
+    query = (
+        "SELECT j -> 0 ->> n, j -> 1 ->> k, j -> 1 ->> '', j #>> ARRAY['0', k],"
+        " jsonb_extract_path_text(j, k, k), jsonb_extract_path_text(j, '0', k) FROM t"
+    )
+    assert con.execute(query).fetchall() == [("8", "5", "9", "8", "5", "8")]
