@@ -188,11 +188,16 @@ def _is_step(argument: exp.Expr) -> bool:
     return bare.is_string or (isinstance(argument, exp.Cast) and bare.is_int)
 
 
+def key_path(key: str) -> str:
+    """The path of a key for DuckDB, which takes an empty one and a star by a pointer alone."""
+    if key in {"", "*"}:
+        return f"/{key}"
+    return '$."' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def step_into(value: exp.Expr, step: str) -> exp.Expr:
     """What lies in a value under a key, or at a place; NULL for nothing."""
-    path = f"/{step}" if step in {"", "*"} else '$."' + step.replace('"', '\\"') + '"'
-    place = exp.Literal.string(path)
-    by_key = fill("json_extract(j, p)", j=value, p=place)
+    by_key = fill("json_extract(j, p)", j=value, p=exp.Literal.string(key_path(step)))
     if not step.lstrip("-").isdigit():
         return by_key
     at = exp.Literal.string(f"$[#{step}]" if step.startswith("-") else f"$[{step}]")

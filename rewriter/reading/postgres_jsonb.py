@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill, variable
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_json import key_path
 from rewriter.reading.postgres_jsonb_contained import contains_computed
 from rewriter.reading.postgres_jsonb_forms import no_json
 from rewriter.reading.value_types import ValueTypes
@@ -160,8 +161,7 @@ def _contains(
 
 
 def _at(whole: exp.Expr, key: str) -> exp.Expr:
-    path = '$."' + key.replace('"', '\\"') + '"'
-    return fill("json_extract(j, p)", j=whole, p=path)
+    return fill("json_extract(j, p)", j=whole, p=key_path(key))
 
 
 def _contains_item(whole: exp.Expr, item: Constant) -> exp.Expr:

@@ -172,3 +172,5 @@ def test_computed_steps_lead_on(store: Store) -> None:
         " jsonb_extract_path_text(j, k, k), jsonb_extract_path_text(j, '0', k) FROM t"
     )
     assert con.execute(query).fetchall() == [("8", "5", "9", "8", "5", "8")]
+    query = """SELECT j -> 1 @> '{"": 9}', '{"a\\\\b": 1}'::jsonb @> '{"a\\\\b": 1}' FROM t"""
+    assert con.execute(query).fetchall() == [(True, True)]
