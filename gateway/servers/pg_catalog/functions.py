@@ -263,8 +263,8 @@ MACROS: dict[str, tuple[str, ...]] = {
         " o::VARCHAR)"),
     ),
     "as_regrole": (
-        ("(o) AS coalesce((SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = TRY_CAST(o AS UINTEGER)),"
-        " o::VARCHAR)"),
+        ("(o) AS coalesce((SELECT any_value(rolname) FROM pgc.pg_roles"
+        " WHERE oid = TRY_CAST(o AS UINTEGER)), o::VARCHAR)"),
     ),
 }  # fmt: skip
 
