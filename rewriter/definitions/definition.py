@@ -307,7 +307,9 @@ class TableDraft:
             case exp.PrimaryKeyColumnConstraint():
                 self.set_key([column.name], node.name or None, node)
             case exp.NotNullColumnConstraint() as kind:
-                self.columns[-1] = replace(column, not_null=not kind.args.get("allow_null"))
+                # The word NULL does not lift what a domain says.
+                refuses = column.not_null or not kind.args.get("allow_null")
+                self.columns[-1] = replace(column, not_null=refuses)
             case exp.DefaultColumnConstraint() as kind:
                 value = typed_constant(kind.this, column.type)
                 text = default_text(value, f'the DEFAULT of "{column.name}"')

@@ -65,7 +65,7 @@ class DropTypes(OwnStatement):
         told: list[str] = []
         for node in self.names:
             found = named_type(node, context)
-            if found is not None and (found.kind == DOMAIN) == self.is_domain:
+            if found is not None and (found.kind == DOMAIN or not self.is_domain):
                 gone.append(found)
             elif found is not None:
                 type_to_change(node, self.is_domain, context)

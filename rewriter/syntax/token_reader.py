@@ -114,8 +114,11 @@ class TokenReader:
         return list(self.tokens[start : self.place])
 
     def data_type(self, ends: Collection[str] = ()) -> exp.DataType:
-        """A type, up to one of these words."""
+        """A type, up to one of these words; the sizes of its arrays say nothing."""
         part = self.part(ends)
+        sizes = range(1, len(part) - 1)
+        bare = {i for i in sizes if part[i - 1].text == "[" and part[i + 1].text == "]"}
+        part = [token for i, token in enumerate(part) if i not in bare]
         at = (part[0].line, part[0].col, part[0].start, part[0].end)
         # As the type of a cast, since only there the parser takes names that it does not know.
         words = ((TokenType.SELECT, "SELECT"), (TokenType.NULL, "NULL"), (TokenType.DCOLON, "::"))

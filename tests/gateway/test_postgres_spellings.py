@@ -95,3 +95,13 @@ def test_constraints_of_no_table_are_passed_over(con: Connection, action: str) -
     con.execute(f"ALTER TABLE IF EXISTS nowhere {action}")
     with pytest.raises(gateway.ProgrammingError, match="does not exist"):
         con.execute(f"ALTER TABLE nowhere {action}")
+
+
+def test_domains_refuse_null_whatever_a_column_says(con: Connection) -> None:
+    con.execute("CREATE DOMAIN filled AS TEXT[2] NOT NULL")
+    con.execute("CREATE TABLE d (k INTEGER PRIMARY KEY, f filled NULL)")
+    with pytest.raises(gateway.IntegrityError):
+        con.execute("INSERT INTO d VALUES (1, NULL)")
+    con.execute("INSERT INTO d VALUES (1, '{a}')")
+    con.execute("DROP TABLE d")
+    con.execute("DROP TYPE filled")
