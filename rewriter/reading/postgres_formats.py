@@ -120,13 +120,13 @@ def _given(node: exp.Expr) -> tuple[exp.Expr, str | None]:
     return value, template.name if template.is_string else None
 
 
-_BEGINNING = "CASE WHEN regexp_matches(t, r) THEN regexp_extract(t, r, 1) ELSE t END"
+_FIELDS = "CASE WHEN regexp_matches(t, r) THEN fields ELSE t END"
 _READ_BY = {
-    "%Y": "[0-9]+",
+    "%Y": "[0-9]{4}",
     "%G": "[0-9]{4}",
     "%g": "[0-9]{1,3}",
     "%f": "[0-9]{1,6}",
-    "%j": "[0-9]{1,3}",
+    "%j": "[0-9]{3}",
     "%u": "[1-7]",
     "%b": "[A-Za-z]{3}",
     "%a": "[A-Za-z]{3}",
@@ -134,40 +134,85 @@ _READ_BY = {
     "%A": "[A-Za-z]+",
     "%p": "[AaPp][Mm]",
 }
-"""How the texts look that patterns read, where they are not one or two digits."""
+"""How the texts look that patterns read, where they are not two digits."""
+_FRACTIONS = frozenset({"%g", "%f"})
+_LETTERS = frozenset({"%b", "%a", "%B", "%A", "%p"})
 
 
 def spell_reading(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp``, whose template has names of months.
+    """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp``: the fields of the text, read in order.
 
-    Raises NOT_SUPPORTED for a pattern that reads nothing here.
+    A blank or sign of the template takes any such of the text, or none, and blanks before a field
+    say nothing. What stands behind all that the template reads does not count. Raises NOT_SUPPORTED
+    for a pattern that reads nothing here.
     """
     value, template = _given(node)
     if template is None:
         return None
-    format_, read, end = "", r"\s*", 0
+    codes: list[str] = []
+    read, end = "", 0
     for found in _PART.finditer(template):
-        format_ += template[end : found.start()].replace("%", "%%")
-        read += _as_written(template[end : found.start()])
-        end = found.end()
-        if found["text"] is not None:
-            format_ += _text_in_quotes(found).replace("%", "%%")
-            read += _as_written(_text_in_quotes(found))
-            continue
-        name = found["name"].lower()
+        name = (found["name"] or "").lower()
         code = _NAMES.get(name) or _CODES.get(name)
-        if code is None:
+        between = template[end : found.start()]
+        if found["text"] is not None:
+            read += _between(between, False) + _as_written(_text_in_quotes(found))
+        elif code is None:
             raise _refused(node, f"the pattern {found['name']}", function_name(node))
-        format_ += code
-        read += _READ_BY.get(code, "[0-9]{1,2}")
-    format_ += template[end:].replace("%", "%%")
-    read += _as_written(template[end:])
-    how = exp.Literal.string(format_)
-    # What stands behind all that the template reads does not count.
-    text = fill(_BEGINNING, t=exp.paren(value.copy()), r=f"^({read})")
-    if function_name(node) == "to_date":
-        return exp.StrToDate(this=text, format=how)
-    return exp.cast(exp.StrToTime(this=text, format=how), "TIMESTAMPTZ", dialect="duckdb")
+        else:
+            read += _between(between, bool(codes) and _is_number(codes[-1]) and _is_number(code))
+            read += rf"\s*({_field(code, _begins_with_number(template[found.end() :]))})"
+            codes.append(code)
+        end = found.end()
+    if not codes:
+        raise _refused(node, "a template without patterns", function_name(node))
+    given, how = exp.paren(value.copy()), exp.Literal.string(" ".join(codes))
+    each = [_group(given, f"^{read}", n) for n in range(1, len(codes) + 1)]
+    fields = each[0]
+    for field in each[1:]:
+        fields = fill("a || ' ' || b", a=fields, b=field)
+    text = fill(_FIELDS, t=given, r=f"^{read}", fields=fields)
+    kind = "DATE" if function_name(node) == "to_date" else "TIMESTAMPTZ"
+    return exp.cast(exp.StrToTime(this=text, format=how), kind, dialect="duckdb")
+
+
+def _group(text: exp.Expr, pattern: str, place: int) -> exp.Expr:
+    """What a group of a pattern matches."""
+    return exp.RegexpExtract(
+        this=text.copy(),
+        expression=exp.Literal.string(pattern),
+        group=exp.Literal.number(place),
+    )
+
+
+def _begins_with_number(template: str) -> bool:
+    """True where the next field follows at once, and is one of digits."""
+    found = _PART.match(template)
+    name = (found["name"] or "").lower() if found is not None else ""
+    return name in _CODES and _is_number(_CODES[name])
+
+
+def _is_number(code: str) -> bool:
+    return code not in _LETTERS
+
+
+def _field(code: str, is_followed: bool) -> str:
+    """What a pattern reads: of a number all digits, unless another one follows at once."""
+    known = _READ_BY.get(code, "[0-9]{2}")
+    return known if is_followed or not _is_number(code) or code in _FRACTIONS else "[0-9]+"
+
+
+def _between(text: str, parts_numbers: bool) -> str:
+    """What stands between two patterns: for signs and blanks as many others or fewer, and for each
+    letter one sign. Something parts two numbers.
+    """
+    found = ""
+    for run in re.findall(r"[^A-Za-z0-9]+|[A-Za-z0-9]+", text):
+        if run[0].isascii() and run[0].isalnum():
+            found += rf"\s*[^0-9]{{{len(run)}}}"
+        else:
+            found += f"[^A-Za-z0-9]{{{int(parts_numbers)},{len(run)}}}"
+    return found
 
 
 def _as_written(text: str) -> str:

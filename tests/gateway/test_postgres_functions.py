@@ -374,3 +374,28 @@ def test_numbers_out_of_range_are_refused(cursor: Cursor, expression: str) -> No
     with pytest.raises(gateway.DataError) as raised:
         cursor.execute(f"SELECT {expression}")
     assert raised.value.sqlstate == "22003"
+
+
+@pytest.mark.parametrize(
+    ("text", "template", "day"),
+    [
+        ("2024/01/15", "YYYY-MM-DD", "2024-01-15"),
+        (" 5 Jan, 2024 ..", "DD/Mon/YYYY", "2024-01-05"),
+        ("5January2024", "DDMonthYYYY", "2024-01-05"),
+        ("2005 03 02", "YYYYMMDD", "2005-03-02"),
+        ("Year: 2024, Day: 5", '"Year:" YYYY, "Day:" DDD', "2024-01-05"),
+        ("2024x12x18", "YYYYxMMxDD", "2024-12-18"),
+        ("200511", "YYYYMMDD", None),
+        ("2011-123-01", "YYYY-MM-DD", None),
+        ("2011-12-18", "YYYY-MM-DD HH24:MI", None),
+    ],
+)
+def test_days_are_read_by_templates(
+    cursor: Cursor, text: str, template: str, day: str | None
+) -> None:
+    query = f"SELECT to_date(%s, '{template}')::text"
+    if day is None:
+        with pytest.raises(gateway.DataError):
+            cursor.execute(query, (text,)).fetchall()
+    else:
+        assert cursor.execute(query, (text,)).fetchall() == [(day,)]
