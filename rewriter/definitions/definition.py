@@ -174,12 +174,10 @@ class TableDraft:
         # The type of a generated column may be left to its expression.
         written = node.args.get("kind")
         kind = type_text(written) if written is not None else ""
-        declared = None if written is None else written.meta.get(DECLARED)
-        spelled = None if written is None else written.meta.get(SPELLED)
-        physical = self.new_physical(node.name)
-        column = Column(node.name, physical, kind, declared=declared, spelled=spelled)
-        column = numbered_if_serial(column)
-        domain = None if written is None else written.meta.get(OF_DOMAIN)
+        told = written.meta if written is not None else {}
+        column = Column(node.name, self.new_physical(node.name), kind, declared=told.get(DECLARED))
+        column = numbered_if_serial(replace(column, spelled=told.get(SPELLED)))
+        domain = told.get(OF_DOMAIN)
         if domain is not None:
             column = replace(column, not_null=domain.not_null, default=domain.default)
             self._waiting += domain_checks(domain, self.name, column.name)

@@ -27,8 +27,8 @@ from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.visible_columns import relations_of
 from rewriter.syntax.postgres_names import postgres_name
 
-_ROW = "_palimpsest_row"
-_KEY = "_palimpsest_key"
+_ROW = "row_of_json"
+_KEY = "key_of_json"
 _VALUE = "value"
 _SERIES = "generate_series"
 _REPEAT = "repeat"

@@ -316,3 +316,15 @@ def test_stars_of_views_mean_the_columns_that_there_were(store: Store) -> None:
     con.execute("CREATE OR REPLACE VIEW a AS SELECT k, s, 2 AS n, 4 AS more FROM t")
     for name, query, wanted in views[1:]:
         assert con.execute(f"SELECT * FROM {name} ORDER BY k").fetchall() == wanted, query
+
+
+@pytest.mark.drifts(toy="it has other functions of JSON", hive="it reads no rows from json_each")
+def test_views_read_rows_from_json(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j JSON)")
+    con.execute("""INSERT INTO t VALUES (1, '[{"a": 5}, {"a": 6}]')""")
+    record = "SELECT k, r.a FROM t, json_to_recordset(t.j) AS r(a INT)"
+    con.execute(f"CREATE VIEW v AS {record}")
+    con.execute("""CREATE VIEW w AS SELECT * FROM json_each('{"b": 7}') AS e""")
+    assert con.execute("SELECT * FROM v ORDER BY a").fetchall() == [(1, 5), (1, 6)]
+    assert con.execute("SELECT key, value FROM w").fetchall() == [("b", "7")]
