@@ -59,3 +59,19 @@ def test_a_prepared_statement_is_typed_anew_with_other_values(gateway: Connectio
 
 def _described(cursor: psycopg.Cursor[Any]) -> list[tuple[str, int]]:
     return [(column.name, column.type_code) for column in cursor.description or ()]
+
+
+def test_calls_of_the_session_take_typed_parameters(
+    gateway: Connection, postgres: Connection
+) -> None:
+    """As migrations of sqlx and other tools lock, by a prepared statement with a BIGINT."""
+    for query, values in (
+        ("SELECT pg_try_advisory_lock(%s)", (2**40,)),
+        ("SELECT pg_advisory_unlock(%s)", (2**40,)),
+        ("SELECT pg_try_advisory_xact_lock(%s, %s)", (1, 2)),
+        ("SELECT set_config('app.tenant', %s, false)", ("x",)),
+    ):
+        for con in (gateway, postgres):
+            con.execute(query, values, prepare=True)
+        found, wanted = (con.execute(query, values).fetchall() for con in (gateway, postgres))
+        assert found == wanted, query

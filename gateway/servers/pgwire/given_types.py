@@ -42,9 +42,10 @@ def describe_as_given(
         for place, oid in enumerate(oids)
         if oid and place < len(found.parameters) and found.parameters[place] is None
     }
-    if not given:
+    # Calls of the session's own, such as pg_advisory_lock($1), give no parameter back.
+    if not given or not isinstance(parsed.statement, SqlStatement):
         return parsed, found
-    typed = _with_casts(parsed, given)
+    typed = _with_casts(parsed, parsed.statement, given)
     numbers = dict.fromkeys((n for n, oid in given.items() if oid == types.NUMERIC.oid), Decimal(1))
     if typed is parsed and not numbers:
         return parsed, found
@@ -52,10 +53,9 @@ def describe_as_given(
     return typed, replace(known, parameters=found.parameters)
 
 
-def _with_casts(parsed: Parsed, given: dict[str, int]) -> Parsed:
-    assert isinstance(parsed.statement, SqlStatement)
+def _with_casts(parsed: Parsed, statement: SqlStatement, given: dict[str, int]) -> Parsed:
     kinds = {name: kind for name, oid in given.items() if (kind := _kind(oid)) is not None}
-    ast = parsed.statement.ast.copy()
+    ast = statement.ast.copy()
     named = []
     for node in list(ast.find_all(exp.Placeholder)):
         kind = kinds.get(node.name)
@@ -70,7 +70,7 @@ def _with_casts(parsed: Parsed, given: dict[str, int]) -> Parsed:
         return parsed
     # The text names the plan in the cache, where that of other types may stand.
     text = f"{parsed.text} -- {', '.join(named)}"
-    return replace(parsed, statement=replace(parsed.statement, ast=ast), text=text)
+    return replace(parsed, statement=replace(statement, ast=ast), text=text)
 
 
 def _kind(oid: int) -> str | None:
