@@ -3,17 +3,18 @@
     d::DECIMAL(10, 2)     the digits of the DOUBLE times 100, rounded
     d::HUGEINT            its nearest whole number, halves to the even one
     d::BIGNUM             what is before its point
-    UPDATE t SET n = d    as ``d::DECIMAL(10, 2)``, if that is the type of the column; so does
-                          INSERT of a query
+    UPDATE t SET n = d    as ``d::DECIMAL(10, 2)``, if that is the type of the column; so do
+                          INSERT and MERGE
     sum(f)                of FLOATs a DOUBLE
+    f = 0.1               compared as FLOATs
 
-PostgreSQL's own casts keep 15 digits of a DOUBLE and 6 of a FLOAT, and its sum of FLOATs is one.
+PostgreSQL's own casts keep 15 digits of a DOUBLE and 6 of a FLOAT, its sum of FLOATs is one, and it
+compares a FLOAT as a DOUBLE, which 0.1 is not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -27,6 +28,12 @@ from rewriter.reading.value_types import KIND
 _SCALE = re.compile(r"DECIMAL\(\d+, ?(\d+)\)")
 _SCALE_DEFAULT = 3
 """Of a DECIMAL without digits, which is DECIMAL(18, 3)."""
+COMPARISONS = (
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.Between, exp.In, exp.Nullif, exp.Case),
+)
+_EXACT = frozenset({"DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"})
+_NARROW = FLOATS - {"DOUBLE"}
 _NAMES = {exp.DType.INT128: "nearest", exp.DType.BIGNUM: "before_point"}
 
 
@@ -49,14 +56,47 @@ def sum_of(node: exp.Sum, types: DuckDBTypes) -> exp.Expr | None:
     inner = node.this
     distinct = isinstance(inner, exp.Distinct) and len(inner.expressions) == 1
     value = inner.expressions[0] if distinct else inner
-    if types.kind_of(value) not in FLOATS - {"DOUBLE"}:
+    if types.kind_of(value) not in _NARROW:
         return None
     wide: exp.Expr = exp.cast(value.copy(), "DOUBLE")
     return exp.Sum(this=exp.Distinct(expressions=[wide]) if distinct else wide)
 
 
+def compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A comparison of a FLOAT with an exact number."""
+    sets = isinstance(node.parent, exp.Update | exp.OnConflict) and node.arg_key == "expressions"
+    if sets or (isinstance(node, exp.Case) and not node.this):
+        return None
+    kinds = [types.kind_of(value) for value in _compared_values(node)]
+    if not _NARROW & {*kinds} or not {*kinds} <= _NARROW | _EXACT:
+        return None
+    made = node.copy()
+    changed = False
+    for value, kind in zip(_compared_values(made), kinds, strict=True):
+        if kind not in _NARROW or isinstance(value.unnest(), exp.Binary):
+            value.replace(exp.cast(value.copy(), "FLOAT"))
+            changed = True
+    return made if changed else None
+
+
+def _compared_values(node: exp.Expr) -> list[exp.Expr]:
+    """The values that are compared with each other."""
+    values = [node.this]
+    if isinstance(node, exp.Case):
+        return [*values, *(part.this for part in node.args["ifs"])]
+    if isinstance(node, exp.Between):
+        return [*values, node.args["low"], node.args["high"]]
+    if not isinstance(node, exp.In):
+        return [*values, node.expression]
+    query = node.args.get("query")
+    inner = query.unnest() if isinstance(query, exp.Expr) else None
+    if isinstance(inner, exp.Select) and len(inner.expressions) == 1 and not inner.is_star:
+        return [*values, inner.expressions[0].unalias()]
+    return [*values, *node.expressions]
+
+
 def assigned(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """An UPDATE or INSERT whose values for columns of exact numbers are such numbers."""
+    """An UPDATE, INSERT or MERGE whose values for columns of exact numbers are such numbers."""
     values = _values_of(node, types)
     found = {n: exact_of(value, to, types) for n, (value, to) in enumerate(values)}
     if not any(found.values()):
@@ -77,12 +117,30 @@ def _values_of(node: exp.Expr, types: DuckDBTypes) -> list[tuple[exp.Expr, exp.D
     table = types.context.catalog.get(table_name(target, types.context))
     if not isinstance(table, Table):
         return []
-    if isinstance(node, exp.Update):
-        pairs = [e for e in node.expressions if isinstance(e, exp.EQ)]
-        given = [(table.find(pair.this.name), pair.expression) for pair in pairs]
-    else:
-        given = list(zip(*_columns_and_outputs(node, table), strict=False))
+    given = [value for part in _parts_of(node) for value in _given(part, table)]
     return [(value, data_type(stored.type)) for stored, value in given if stored is not None]
+
+
+def _parts_of(node: exp.Expr) -> list[exp.Expr]:
+    """What assigns values within a statement: it itself, ON CONFLICT, the actions of a MERGE."""
+    if isinstance(node, exp.Merge):
+        return [when.args["then"] for when in node.args["whens"].expressions]
+    conflict = node.args.get("conflict")
+    return [node] if conflict is None else [node, conflict]
+
+
+def _given(part: exp.Expr, table: Table) -> list[tuple[Column | None, exp.Expr]]:
+    """The columns that a part assigns to, and their values."""
+    if isinstance(part, exp.Update | exp.OnConflict):
+        pairs = [e for e in part.expressions if isinstance(e, exp.EQ)]
+        return [(table.find(pair.this.name), pair.expression) for pair in pairs]
+    if isinstance(part, exp.Insert) and isinstance(part.expression, exp.Tuple):
+        names = part.this.expressions if isinstance(part.this, exp.Tuple) else table.columns
+        columns = [table.find(name.name) for name in names]
+        return list(zip(columns, part.expression.expressions, strict=False))
+    if isinstance(part, exp.Insert):
+        return list(zip(*_columns_and_outputs(part, table), strict=False))
+    return []
 
 
 def _columns_and_outputs(
@@ -90,14 +148,25 @@ def _columns_and_outputs(
 ) -> tuple[list[Column | None], list[exp.Expr]]:
     """The columns of an INSERT and the outputs of its query, if these stand for its rows alone."""
     query = node.expression
+    if isinstance(query, exp.Values):
+        listed = _listed_columns(node, table)
+        rows = [row.expressions for row in query.expressions if isinstance(row, exp.Tuple)]
+        values = [value for row in rows for value in row]
+        fits = all(len(row) == len(listed) for row in rows)
+        return (listed * len(rows), values) if fits else ([], [])
     if not isinstance(query, exp.Select):
         return [], []
     if query.args.get("distinct") or query.args.get("group") or any(query.find_all(exp.Star)):
         return [], []
     outputs = query.expressions
-    columns: Sequence[Column | None] = table.columns
     if node.args.get("by_name"):
-        columns = [table.find(output.alias_or_name) for output in outputs]
-    elif isinstance(node.this, exp.Schema):
-        columns = [table.find(name.name) for name in node.this.expressions]
-    return [*columns], [output.unalias() for output in outputs]
+        named = [table.find(output.alias_or_name) for output in outputs]
+        return named, [output.unalias() for output in outputs]
+    return _listed_columns(node, table), [output.unalias() for output in outputs]
+
+
+def _listed_columns(node: exp.Expr, table: Table) -> list[Column | None]:
+    """The columns that an INSERT lists, else those of the table."""
+    if isinstance(node.this, exp.Schema):
+        return [table.find(name.name) for name in node.this.expressions]
+    return [*table.columns]

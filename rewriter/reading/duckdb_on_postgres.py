@@ -31,7 +31,7 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.duckdb_checks import CHECKED, check_node, day_of_text, is_moment_text
-from rewriter.reading.duckdb_floats import assigned, exact_of, sum_of
+from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, exact_of, sum_of
 from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
 from rewriter.reading.duckdb_types import FLOATS, TEXTS, DuckDBTypes
 from rewriter.reading.joined_stars import put_joined_in_place
@@ -424,5 +424,6 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Tuple: _row,
     exp.Column: _whole_row,
     exp.Select: _select,
-    **dict.fromkeys((exp.Insert, exp.Update), assigned),
+    **dict.fromkeys((exp.Insert, exp.Update, exp.Merge), assigned),
+    **dict.fromkeys(COMPARISONS, compared),
 }

@@ -95,7 +95,8 @@ class DuckDBTypes(ValueTypes):
             return "INTERVAL"
         if isinstance(node, exp.IntDiv) and (None in kinds or set(kinds) <= {*_WHOLE}):
             return self._of_sum(node, depth)
-        return "DOUBLE"
+        narrow = FLOATS & {*kinds} and not {"DOUBLE", None} & {*kinds}
+        return "FLOAT" if narrow else "DOUBLE"
 
     def _of_sum(self, node: exp.Binary, depth: int) -> str | None:
         """Of whole numbers the wider type; a constant takes the type of the other side."""

@@ -115,10 +115,19 @@ def test_columns_of_exact_numbers_take_the_digits_that_a_double_has(con: Connect
         "INSERT INTO u (n, k) SELECT r, 3 FROM u WHERE k = 1",
         "INSERT INTO u BY NAME SELECT c AS n, 4 AS k FROM u WHERE k = 1",
         "UPDATE u SET n = r, h = c WHERE k = 1",
+        "INSERT INTO u (k, n) VALUES (5, 1.005::DOUBLE), (6, 123456.785::FLOAT)",
+        """MERGE INTO u USING (VALUES (6, 1.005::DOUBLE), (7, 8.005::DOUBLE)) AS s(k, x)
+        ON u.k = s.k WHEN MATCHED THEN UPDATE SET n = s.x
+        WHEN NOT MATCHED THEN INSERT (k, n) VALUES (s.k, s.x)""",
+        "UPDATE u SET h = 99 WHERE r = 123456.785 AND k = 2",
+        "CREATE TABLE w (k INTEGER PRIMARY KEY, n DECIMAL(10, 2), r FLOAT)",
+        "INSERT INTO w VALUES (1, 0.1, 0.1), (2, 0.3, 0.5)",
+        "INSERT INTO w (k) VALUES (1) ON CONFLICT (k) DO UPDATE SET n = w.r + 1.005::DOUBLE",
+        "DELETE FROM w WHERE r = 0.5",
     )
     with duckdb.connect() as plain:
         for sql in statements:
             plain.execute(sql)
             con.execute(sql)
-        query = "SELECT k, n, h FROM u ORDER BY k"
-        assert con.execute(query).fetchall() == plain.execute(query).fetchall()
+        for query in ("SELECT k, n, h FROM u ORDER BY k", "SELECT k, n FROM w"):
+            assert con.execute(query).fetchall() == plain.execute(query).fetchall()

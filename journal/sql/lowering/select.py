@@ -55,13 +55,15 @@ def prepare_selects(
     for select in reversed(list(holder.find_all(exp.Select))):
         _expand_stars(select)
         _group_by_all(select)
-        _order_by_all(select, len(select.expressions))
+        if _all_ordered(select) is not None:
+            _order_by_all(select, sum(_widths(select)))
         if not distinct_on:
             rank_distinct(select)
         _inline_aliases(select)
         _move_qualify(select)
     for operation in holder.find_all(exp.SetOperation):
-        _order_by_all(operation, len(result_names(operation) or ()))
+        if _all_ordered(operation) is not None:
+            _order_by_all(operation, len(result_names(operation) or ()))
     prepared = holder.this
     assert isinstance(prepared, exp.Expr)
     prepared.pop() if prepared.parent is not None else None
@@ -276,7 +278,12 @@ def _group_by_all(select: exp.Select) -> None:
     group = select.args.get("group")
     if group is None or not group.args.get("all"):
         return
-    plain = [i for i, e in enumerate(select.expressions, 1) if e.find(exp.AggFunc) is None]
+    plain: list[int] = []
+    place = 1
+    for output, width in zip(select.expressions, _widths(select), strict=True):
+        if output.find(exp.AggFunc) is None:
+            plain += range(place, place + width)
+        place += width
     if plain:
         numbers: list[exp.Expr] = [exp.Literal.number(i) for i in plain]
         select.set("group", exp.Group(expressions=numbers))
@@ -284,14 +291,36 @@ def _group_by_all(select: exp.Select) -> None:
         select.set("group", None)
 
 
-def _order_by_all(select: exp.Query, width: int) -> None:
+def _widths(select: exp.Select) -> list[int]:
+    """How many columns each output of a query is.
+
+    Raises NOT_SUPPORTED for a star over a relation of which the tree does not tell the columns.
+    """
+    one = [("", "")]
+    found = [_starred(select, item) if item.is_star else one for item in select.expressions]
+    if [*map(type, sources_of(select))] == [exp.Unnest]:
+        found = [one if columns is None else columns for columns in found]
+    if None in found:
+        raise _refusal("ORDER BY ALL and GROUP BY ALL behind such a star", "list the columns")
+    return [len(columns or ()) for columns in found]
+
+
+def _all_ordered(select: exp.Query) -> exp.Ordered | None:
+    """What ORDER BY ALL says of the order; None for a query without it."""
     order = select.args.get("order")
     if order is None or len(order.expressions) != 1:
-        return
+        return None
     (ordered,) = order.expressions
     key = ordered.this
-    bare = isinstance(key, exp.Column | exp.Var) and not getattr(key, "table", "")
-    if not bare or str(key.name).upper() != _ALL or not width:
+    bare = isinstance(key, exp.Var) or (
+        isinstance(key, exp.Column) and not key.table and not key.this.args.get("quoted")
+    )
+    return ordered if bare and str(key.name).upper() == _ALL else None
+
+
+def _order_by_all(select: exp.Query, width: int) -> None:
+    ordered = _all_ordered(select)
+    if ordered is None or not width:
         return
     terms = [
         exp.Ordered(
@@ -301,7 +330,7 @@ def _order_by_all(select: exp.Query, width: int) -> None:
         )
         for place in range(1, width + 1)
     ]
-    order.set("expressions", terms)
+    select.args["order"].set("expressions", terms)
 
 
 def _inline_aliases(select: exp.Select) -> None:
