@@ -20,7 +20,7 @@ _DAY = re.compile(r"\s*(\d{1,4})([-/ \\])(\d{1,2})\2(\d{1,2})(?!\d)(.*)", re.S)
 _OTHER_DAY = re.compile(
     r"\s*(epoch|-?infinity)\s*|\s*([+-]\d+|\d{5,7})-\d.*|.*\(BC\).*", re.S | re.I
 )
-_MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
+MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
 CHECKED: tuple[type[exp.Expr], ...] = (exp.Select, exp.Pivot, exp.DataType)
 
 
@@ -63,7 +63,7 @@ def day_of_text(value: str, node: exp.Expr) -> str | None:
 
 def is_moment_text(node: exp.Expr) -> bool:
     """True for the cast of a text that is written out to a day or a moment."""
-    return type(node) is exp.Cast and node.this.is_string and node.to.this in _MOMENTS
+    return type(node) is exp.Cast and node.this.is_string and node.to.this in MOMENTS
 
 
 def _check_digits(kind: exp.DataType) -> None:

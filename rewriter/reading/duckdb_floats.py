@@ -22,6 +22,7 @@ from journal.model.schema import Column, Table
 from journal.sql.builders import call
 from journal.sql.sql import data_type
 from rewriter.name_resolution import table_name
+from rewriter.reading.duckdb_checks import MOMENTS, day_of_text
 from rewriter.reading.duckdb_types import FLOATS, DuckDBTypes
 from rewriter.reading.value_types import KIND
 
@@ -96,9 +97,14 @@ def _compared_values(node: exp.Expr) -> list[exp.Expr]:
 
 
 def assigned(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """An UPDATE, INSERT or MERGE whose values for columns of exact numbers are such numbers."""
-    values = _values_of(node, types)
-    found = {n: exact_of(value, to, types) for n, (value, to) in enumerate(values)}
+    """An UPDATE, INSERT or MERGE whose values for columns of exact numbers are such numbers.
+
+    Texts for columns of moments are days as DuckDB reads them; raises MOMENT_TEXT for others.
+    """
+    found = {
+        place: _day_of(value, to) or exact_of(value, to, types)
+        for place, (value, to) in enumerate(_values_of(node, types))
+    }
     if not any(found.values()):
         return None
     made = node.copy()
@@ -107,6 +113,14 @@ def assigned(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         if number is not None:
             value.replace(number)
     return made
+
+
+def _day_of(value: exp.Expr, to: exp.DataType) -> exp.Expr | None:
+    """A text as the day or moment that it is for DuckDB; None for all that may stay."""
+    if not value.is_string or to.this not in MOMENTS:
+        return None
+    said = day_of_text(value.name, value)
+    return None if said is None else exp.Literal.string(said)
 
 
 def _values_of(node: exp.Expr, types: DuckDBTypes) -> list[tuple[exp.Expr, exp.DataType]]:

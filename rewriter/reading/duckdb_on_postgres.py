@@ -42,6 +42,8 @@ from rewriter.statements.own_statement import OwnStatement
 
 _OWN_TEXT = FLOATS | {"INTERVAL", "BLOB"}
 _WHOLE_TYPES = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_TRUE_BUT_ZERO = FLOATS | {"TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "DECIMAL"}
+"""Numbers of which PostgreSQL makes no BOOLEAN."""
 _GENERATOR = sqlglot.Dialect.get_or_raise("duckdb").generator()
 _BYTE = "CASE WHEN v BETWEEN -128 AND 127 THEN v END"
 
@@ -136,6 +138,9 @@ def _cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     is_text = types.kind_of(value) in TEXTS
     if (to.this in _WHOLE_TYPES or to.this is exp.DType.TINYINT) and is_text:
         return exp.Cast(this=exp.cast(value.copy(), "BIGNUM"), to=to.copy())
+    if to.this is exp.DType.BOOLEAN and types.kind_of(value) in _TRUE_BUT_ZERO:
+        other = exp.NEQ(this=exp.paren(value.copy(), copy=False), expression=exp.Literal.number(0))
+        return exp.paren(other, copy=False)
     number = exact_of(value, to, types)
     return None if number is None else exp.Cast(this=number, to=to.copy())
 

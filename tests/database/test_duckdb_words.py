@@ -131,3 +131,16 @@ def test_columns_of_exact_numbers_take_the_digits_that_a_double_has(con: Connect
             con.execute(sql)
         for query in ("SELECT k, n, h FROM u ORDER BY k", "SELECT k, n FROM w"):
             assert con.execute(query).fetchall() == plain.execute(query).fetchall()
+
+
+@pytest.mark.parametrize("text", ["02-03-1992", "1992-3-2", "1992/03/02", "infinity", "x"])
+def test_texts_for_columns_of_days_are_read_as_duckdb_reads_them(
+    con: Connection, text: str
+) -> None:
+    with duckdb.connect() as plain:
+        found = []
+        for execute in (plain.execute, con.execute):
+            execute("CREATE TABLE days (d DATE)")
+            outcome = _outcome(execute, f"INSERT INTO days VALUES ('{text}') RETURNING d::VARCHAR")
+            found.append(outcome)
+        assert found[0] == found[1]

@@ -201,7 +201,8 @@ def _literal(node: exp.Expr) -> exp.Expr | None:
     """A literal of bytes, and one of a list as DuckDB writes it."""
     assert isinstance(node, exp.Cast)
     value = node.this
-    if node.to.is_type(exp.DType.ARRAY) and value.is_string and value.name.endswith("]"):
+    is_text = value.is_string or isinstance(value, exp.RawString)
+    if node.to.is_type(exp.DType.ARRAY) and is_text and value.name.endswith("]"):
         with suppress(ValueError):
             node.set("this", exp.Literal.string(text_of_array(parse_list(value.name))))
         return None
