@@ -230,7 +230,8 @@ class Executor:
                     if outcome is not None and not writes:
                         self._note_read(plan, call.request)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):
-                        stay.pop_all()
+                        if outcome.rows.is_held:
+                            stay.pop_all()
                     known = self.journal.capabilities.names_outputs
                     return outcome and with_client_names(outcome, call.request, in_duckdb=known)
         except PalimpsestError as error:

@@ -14,20 +14,23 @@ import pyarrow as pa
 from gateway.session.outcome import Row, StatementOutcome
 from journal.model.arrow_types import arrow_columns
 from journal.model.errors import Code, PalimpsestError
-from journal.model.store_session import StoreSession, batches_of
+from journal.model.store_session import RowSource, StoreSession, batches_of
 from journal.transactions.protocol import OpenJournal, OpenStatement
 
 
 class StreamedRows:
-    """Rows that come from the store as they are asked for.
+    """Rows that come from the store as they are asked for, of the query that it has run last.
 
-    ``explain`` puts an error on the way into the client's terms.
+    Those that have come already hold nothing there. ``explain`` puts an error on the way into the
+    client's terms.
     """
 
     def __init__(
         self, statement: OpenStatement, explain: Callable[[PalimpsestError], PalimpsestError]
     ) -> None:
-        self._statement: OpenStatement | None = statement
+        at_hand = statement.session.rows_at_hand()
+        self._statement = statement if at_hand is None else None
+        self._source: RowSource | None = at_hand or statement.session
         self._explain = explain
         self._batches: Iterator[pa.RecordBatch] | None = None
         self.names: Sequence[str] | None = None
@@ -44,10 +47,10 @@ class StreamedRows:
 
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""
-        if self._statement is None:
+        if self._source is None:
             return []
         try:
-            rows = self._statement.session.fetch_many(size)
+            rows = self._source.fetch_many(size)
         except PalimpsestError as error:
             self.close()
             raise self._explain(error) from error
@@ -60,10 +63,10 @@ class StreamedRows:
 
     def arrow(self) -> pa.Table:
         """All rows that are left, as an Arrow table."""
-        if self._statement is None:
+        if self._source is None:
             raise _fetched_already()
         try:
-            return _named(self._statement.session.rest_as_arrow(), self.names)
+            return _named(self._source.rest_as_arrow(), self.names)
         except PalimpsestError as error:
             raise self._explain(error) from error
         finally:
@@ -71,9 +74,9 @@ class StreamedRows:
 
     def batches(self, size: int) -> Iterator[pa.RecordBatch]:
         """All rows that are left, in Arrow batches of about so many rows; at least one batch."""
-        if self._statement is None:
+        if self._source is None:
             raise _fetched_already()
-        found = self._batches = self._statement.session.rest_as_batches(size)
+        found = self._batches = self._source.rest_as_batches(size)
         try:
             for batch in found:
                 yield _named(batch, self.names)
@@ -87,7 +90,7 @@ class StreamedRows:
         if isinstance(self._batches, Generator):
             # The store's reader lives in it, and must go before the transaction can end.
             self._batches.close()
-        self._batches = None
+        self._batches = self._source = None
         if self._statement is not None:
             self._statement.close()
             self._statement = None

@@ -21,7 +21,7 @@ from journal.local_engine.errors import mapped, python_values, translate
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
-from journal.model.session_defaults import arrow_of, count_of
+from journal.model.session_defaults import arrow_of, count_of, nothing_known
 from journal.model.store_session import Parameters, RecordDialect
 from journal.sql import dialects
 from journal.sql.lowering.limits import spell_shares
@@ -74,7 +74,7 @@ class DuckDBSession:
     """One DuckDB connection; transactions here are short and belong to one statement."""
 
     dialect = RecordDialect.DUCKDB
-    arrow, count = arrow_of, count_of
+    arrow, count, rows_at_hand = arrow_of, count_of, nothing_known
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         self._connection = connection

@@ -33,5 +33,8 @@ def count_of(session: StoreSession, name: str) -> int:
     return int(session.row(Query(counted, ()), {})[0])
 
 
-def nothing_tracked(_session: object) -> None:
-    """``track_progress`` and ``progress`` of a store that does not tell how far a query is."""
+def nothing_known(_session: object) -> None:
+    """Of a store that does not tell how far a query is, nor whether all its rows have come.
+
+    For ``track_progress``, ``progress`` and ``rows_at_hand``.
+    """

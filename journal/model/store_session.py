@@ -93,7 +93,20 @@ class RecordSession(Protocol):
         """Run constant SQL of the catalog; never anything that came from a client."""
 
 
-class StoreSession(RecordSession, Protocol):
+class RowSource(Protocol):
+    """The rows of one query, each fetched once."""
+
+    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        """The next rows; empty at the end."""
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows that were not fetched yet."""
+
+    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """The same in batches of about so many rows, at least one; they come as they are asked."""
+
+
+class StoreSession(RowSource, RecordSession, Protocol):
     """One connection to the store, used by one thread at a time."""
 
     def begin(self) -> None:
@@ -114,17 +127,11 @@ class StoreSession(RecordSession, Protocol):
     def columns(self) -> list[ResultColumn]:
         """Columns of the query that was executed last."""
 
-    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
-        """The next rows of the query executed last; empty at the end."""
+    def rows_at_hand(self) -> RowSource | None:
+        """The rows of the query executed last, if they need the session no more."""
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         """Run a query and hold its rows."""
-
-    def rest_as_arrow(self) -> pa.Table:
-        """The rows of the query executed last that were not fetched yet."""
-
-    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """The same in batches of about so many rows, at least one; they come as they are asked."""
 
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""

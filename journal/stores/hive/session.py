@@ -24,7 +24,7 @@ from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.schema import fold
 from journal.model.segment import Fields
-from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
+from journal.model.session_defaults import arrow_of, count_of, nothing_known, row_of
 from journal.model.store_session import (
     MemoryRows,
     Parameters,
@@ -59,7 +59,7 @@ class HiveSession:
     """See the module's head; inside one stay in the store."""
 
     arrow, row, count = arrow_of, row_of, count_of
-    track_progress = progress = nothing_tracked
+    track_progress = progress = rows_at_hand = nothing_known
 
     def __init__(
         self,

@@ -32,7 +32,8 @@ from journal.stores.postgres.types import NUMERIC, WHOLE
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 _ROLLBACK = "ROLLBACK"
-_CHUNK_ROWS = 1000
+CHUNK_ROWS = 1000
+"""So many rows are converted at a time; fewer are the last ones."""
 
 _INTERVAL_OID, _INTERVALS_OID = 1186, 1187
 _MONTH_DAYS = 30
@@ -255,17 +256,23 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
     def chunks(self, sql: str, parameters: Sequence[Any] | None) -> Iterator[Rows]:
         """Run a query and give its rows in lists; none is empty.
 
-        When it is closed before the end, the query is cancelled.
+        When it is closed before the end, the query is cancelled. What has come to its end with a
+        list that is not full is known to have ended when that list is given.
         """
         connection = self._conn
         with connection.lock:
             try:
-                sending = self._stream_send_gen(sql, parameters, size=_CHUNK_ROWS)
+                sending = self._stream_send_gen(sql, parameters, size=CHUNK_ROWS)
                 connection.wait(sending)
                 first = True
                 while result := connection.wait(self._stream_fetchone_gen(first)):
                     first = False
-                    yield self._load(result, 0, result.ntuples)
+                    rows = self._load(result, 0, result.ntuples)
+                    if len(rows) < CHUNK_ROWS:
+                        connection.wait(self._stream_fetchone_gen(first))
+                        yield rows
+                        return
+                    yield rows
             finally:
                 if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
                     self._leave()
@@ -278,9 +285,19 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         except psycopg.Error:
             return False
 
-    def modifier(self, index: int) -> int:
-        """What narrows the type of a result column (precision, length); -1 if nothing does."""
-        return -1 if self.pgresult is None else int(self.pgresult.fmod(index))
+    @property
+    def outputs(self) -> list[tuple[str, int, int]]:
+        """Name, type and modifier of each column of the result.
+
+        The modifier narrows the type (precision, length); -1 if nothing does.
+        """
+        result = self.pgresult
+        if result is None:
+            return []
+        return [
+            ((result.fname(i) or b"").decode(), result.ftype(i), result.fmod(i))
+            for i in range(result.nfields)
+        ]
 
     @property
     def intervals(self) -> list[int]:

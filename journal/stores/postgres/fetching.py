@@ -5,7 +5,8 @@ Knows the cursor and what it holds; runs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,48 @@ Output = tuple[str, int, int]
 """Name, type and modifier of a result column."""
 
 
+@lru_cache(maxsize=1024)
+def _result_columns(shape: tuple[Output, ...]) -> tuple[ResultColumn, ...]:
+    return tuple(ResultColumn(name, type_name(oid, mod)) for name, oid, mod in shape)
+
+
+def _arrow(shape: Sequence[Output], rows: Rows) -> pa.Table:
+    return arrow_table([name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows)
+
+
+class HeldRows:
+    """All rows of a query, with what it takes to show them: they need their session no more."""
+
+    def __init__(self, rows: Rows, shape: tuple[Output, ...], cursor: ChunkCursor) -> None:
+        self._rows = rows
+        self._next = 0
+        self._shape = shape
+        self._has_far_moments = cursor.has_far_moments
+        self._odd = cursor.intervals, cursor.whole_numbers
+
+    def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        """The next rows, as Python has them."""
+        rows = self._next_rows(size)
+        if self._has_far_moments:
+            rows = without_far(rows, [name for name, _, _ in self._shape])
+        return in_python(rows, *self._odd)
+
+    def _next_rows(self, size: int) -> Rows:
+        rows = self._rows[self._next : self._next + size]
+        self._next += len(rows)
+        return rows
+
+    def rest_as_arrow(self) -> pa.Table:
+        """The rows that were not fetched yet."""
+        return _arrow(self._shape, self._next_rows(len(self._rows)))
+
+    def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """The same in batches of so many rows, at least one."""
+        yield from batches_of(_arrow(self._shape, self._next_rows(rows)))
+        while self._next < len(self._rows):
+            yield from _arrow(self._shape, self._next_rows(rows)).to_batches()
+
+
 class FetchedRows:
     """The part of a session that gives rows; another one runs queries."""
 
@@ -33,16 +76,21 @@ class FetchedRows:
     """The names of its columns; empty where the server has them."""
 
     def columns(self) -> list[ResultColumn]:
-        return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
+        return list(_result_columns(self._shape()))
 
-    def _shape(self) -> list[Output]:
+    def _shape(self) -> tuple[Output, ...]:
         """The columns of the query that was executed last."""
-        described = self._cursor.description or []
-        names = names_of_columns(self._names, len(described))
-        return [
-            (name or d.name, d.type_code, self._cursor.modifier(i))
-            for i, (d, name) in enumerate(zip(described, names, strict=False))
-        ]
+        outputs = self._cursor.outputs
+        names = names_of_columns(self._names, len(outputs))
+        return tuple(
+            (name or told, oid, mod) for name, (told, oid, mod) in zip(names, outputs, strict=True)
+        )
+
+    def rows_at_hand(self) -> HeldRows | None:
+        """The rows of the query executed last, if all have come; None while more may come."""
+        if isinstance(self._chunks, Generator):
+            return None
+        return HeldRows(self._rest(), self._shape(), self._cursor)
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
         return self._in_python(self._next_rows(size))
@@ -89,7 +137,4 @@ class FetchedRows:
             yield from self._as_arrow(found).to_batches()
 
     def _as_arrow(self, rows: list[tuple[Any, ...]]) -> pa.Table:
-        shape = self._shape()
-        return arrow_table(
-            [name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows
-        )
+        return _arrow(self._shape(), rows)

@@ -21,7 +21,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
-from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
+from journal.model.session_defaults import arrow_of, count_of, nothing_known, row_of
 from journal.model.store_session import LongWay, Parameters, RecordDialect
 from journal.model.version import Version
 from journal.sql.lowering.select import result_names
@@ -29,6 +29,7 @@ from journal.sql.relations import ident
 from journal.stores.postgres.arrow import whole_numbers
 from journal.stores.postgres.cursor import (
     BEGIN_STATEMENT,
+    CHUNK_ROWS,
     SPENT,
     Alone,
     ChunkCursor,
@@ -78,7 +79,7 @@ class PostgresSession(FetchedRows):
 
     dialect = RecordDialect.POSTGRES
     arrow, row, count = arrow_of, row_of, count_of
-    track_progress = progress = nothing_tracked
+    track_progress = progress = nothing_known
 
     def __init__(
         self,
@@ -255,7 +256,8 @@ class PostgresSession(FetchedRows):
             self._finish()
             chunks = self._cursor.chunks(*self._sent(text, parameters))
             first = next(chunks, [])
-        self._ahead, self._chunks = first, chunks
+        self._ahead = first
+        self._chunks = chunks if len(first) >= CHUNK_ROWS else iter(())
         self._names = text.names or self._names_of(query)
 
     def use_zone(self, name: str | None) -> None:

@@ -17,7 +17,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.segment import Fields
-from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
+from journal.model.session_defaults import arrow_of, count_of, nothing_known, row_of
 from journal.model.store_session import Parameters, RecordDialect, in_arrow
 from journal.records.record_types import RecordType
 from journal.records.schema import OF_DATABASE
@@ -51,7 +51,7 @@ class SqliteSession:
 
     dialect = RecordDialect.CATALOG_SQLITE
     arrow, row, count = arrow_of, row_of, count_of
-    track_progress = progress = nothing_tracked
+    track_progress = progress = rows_at_hand = nothing_known
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, 60, isolation_level=None, check_same_thread=False)
