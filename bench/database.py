@@ -26,9 +26,10 @@ from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from gateway.session.request import StatementRequest
 from journal.model.plan import Fetch
-from journal.stores.postgres.cursor import ChunkCursor, Sent
+from journal.stores.postgres.cursor import ChunkCursor
 from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.text import render
+from journal.stores.postgres.together import Sent
 from tests.support.postgres import Cluster
 
 DIRECT = "the same, directly"
@@ -62,9 +63,10 @@ def rewritten(con: Connection, sql: str) -> str:
 def recorded() -> Iterator[list[Sent]]:
     """What the gateway sends meanwhile."""
     sent: list[Sent] = []
-    run, run_together, roll_back = (
+    run, run_together, run_alone, roll_back = (
         ChunkCursor.run,
         ChunkCursor.run_together,
+        ChunkCursor.run_alone,
         ChunkCursor.roll_back,
     )
 
@@ -76,18 +78,24 @@ def recorded() -> Iterator[list[Sent]]:
         sent.extend(statements)
         return run_together(self, statements)
 
+    def listening_alone(self: ChunkCursor, sql: str, parameters: Any, then: str) -> Any:
+        sent.extend([(sql, parameters), (then, None)])
+        return run_alone(self, sql, parameters, then)
+
     def listening_back(self: ChunkCursor) -> None:
         sent.append(("ROLLBACK", None))
         roll_back(self)
 
     ChunkCursor.run = listening  # type: ignore[method-assign]
     ChunkCursor.run_together = listening_together  # type: ignore[method-assign]
+    ChunkCursor.run_alone = listening_alone  # type: ignore[method-assign]
     ChunkCursor.roll_back = listening_back  # type: ignore[method-assign]
     try:
         yield sent
     finally:
         ChunkCursor.run = run  # type: ignore[method-assign]
         ChunkCursor.run_together = run_together  # type: ignore[method-assign]
+        ChunkCursor.run_alone = run_alone  # type: ignore[method-assign]
         ChunkCursor.roll_back = roll_back  # type: ignore[method-assign]
 
 

@@ -73,7 +73,7 @@ class PlanCache:
         return entries is not None and entries[0].plan.bounded
 
     def asks_once(self, key: Hashable) -> bool:
-        """True when the plan made last for this key was one query for few rows."""
+        """True when the plan made last for this key was one query."""
         entries = self._plans.get(key)
         return entries is not None and entries[0].plan.asks_once
 

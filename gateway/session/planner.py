@@ -54,7 +54,7 @@ class Planner:
         return self.cache.cached_plan(key, catalog, scan_info, find, setting)
 
     def may_ask_once(self, transaction: Transaction, request: StatementRequest) -> bool:
-        """True if a statement came to one query for few rows when it was planned last."""
+        """True if a statement came to one query when it was planned last."""
         return self.cache.asks_once(_key(transaction, request))
 
     def plan(

@@ -434,13 +434,17 @@ class StatementPlan:
 
     @property
     def asks_once(self) -> bool:
-        """True if one query does all of it, and finds few rows by their keys."""
+        """True if one query does all of it, and changes few rows if any."""
         if len(self.steps) != 1 or self.points or self.system or self.lookups:
             return False
         if isinstance(self.steps[0], Append):
             return self.bounded
-        by_key = bool(self.shapes) and all(found.shape == found.BY_KEY for found in self.shapes)
-        return isinstance(self.steps[0], Fetch) and by_key
+        return isinstance(self.steps[0], Fetch)
+
+    @property
+    def finds_by_key(self) -> bool:
+        """True if all rows that it reads are found by their whole keys."""
+        return bool(self.shapes) and all(found.shape == found.BY_KEY for found in self.shapes)
 
     @property
     def asks_nothing(self) -> bool:

@@ -163,6 +163,29 @@ def test_a_read_sees_at_once_what_another_gateway_commits(
         other.execute(_UPDATE, [1])
 
 
+def test_brief_queries_are_asked_once(con: Connection, other: Connection, trips: list[str]) -> None:
+    """One that has given few rows soon; the next time it may have more than shall be held."""
+    ranged = "SELECT id FROM t WHERE id >= ? ORDER BY id LIMIT 2000"
+    for turn in range(5):
+        assert con.execute(ranged, [8]).fetchall() == [(8,), (9,)][turn % 2 :]
+        other.execute(*((_DELETE, [8]) if turn % 2 == 0 else (_INSERT, [8, 0])))
+    other.execute("INSERT INTO t SELECT i, 0 FROM range(100, 3100) AS r(i)")
+    few, many = [(key,) for key in range(3095, 3100)], [(key,) for key in range(100, 2100)]
+    for _ in range(70):
+        # Whoever has come second takes the long way for a while.
+        assert con.execute(ranged, [3095]).fetchall() == few
+    for rows in (few, many, many, few, few):
+        trips.clear()
+        assert con.execute(ranged, rows[0]).fetchall() == rows
+    assert trips == ["ask"]
+    found = con.execute(ranged, [3095])
+    assert found.fetchone() == (3095,)
+    con.execute(_UPDATE, [3096])
+    assert found.fetchall() == [(key,) for key in range(3096, 3100)]
+    arrow = con.execute(ranged, [3098]).fetch_arrow()
+    assert arrow.to_pydict() == {"id": [3098, 3099]}
+
+
 def test_definitions_of_others_are_heeded(con: Connection, other: Connection) -> None:
     assert _value(con, 1) == [(1,)]
     other.execute("ALTER TABLE t RENAME COLUMN v TO w")
@@ -282,7 +305,7 @@ def test_a_version_ahead_hides_nothing_from_the_transaction(
 def test_ever_more_statements_are_forgotten_again(
     con: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.stores.postgres.cursor._TOGETHER_MAX", 12)
+    monkeypatch.setattr("journal.stores.postgres.together._TOGETHER_MAX", 12)
     for place in range(12):
         for _ in range(3):
             found = con.execute(f"SELECT v + {place} FROM t WHERE id = ?", [3]).fetchall()

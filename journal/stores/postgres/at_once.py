@@ -25,13 +25,15 @@ from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import buffered_trip, section
-from journal.stores.postgres.catalog import READ_STATE, state_of
-from journal.stores.postgres.cursor import Alone, Rows
+from journal.stores.postgres.brief_queries import is_brief
+from journal.stores.postgres.catalog import READ_STATE, text_of_state
+from journal.stores.postgres.cursor import Alone
 from journal.stores.postgres.errors import lost_at_commit
 from journal.stores.postgres.one_trip import one_trip_text, run_in_one_trip
 from journal.stores.postgres.pivot import has_pivots
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.together import FirstRow
 from journal.transactions.group_commit import CancelToken, acquired
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun
@@ -162,8 +164,8 @@ class DatabaseAskedOnce(_OnSeenState):
         self.session.run_alone(Alone(READ_STATE, self._is_now))
         return self
 
-    def _is_now(self, rows: Rows) -> bool:
-        self._holds = state_of(rows) == self._seen_row
+    def _is_now(self, row: FirstRow) -> bool:
+        self._holds = row == text_of_state(self._seen_row)
         self._luck.note(came_first=self._holds)
         return self._holds
 
@@ -199,12 +201,14 @@ class AtOnce:
         return self._asking.may_try()
 
     def takes(self, plan: StatementPlan) -> bool:
-        """True for a plan whose one query stays as it is, and gives few rows."""
+        """True for a plan whose one query stays as it is, and is likely to give few rows soon."""
         if not plan.asks_once:
             return False
         (step,) = plan.steps
         assert isinstance(step, Append | Fetch), "one that asks once"
         query = step.query
+        if isinstance(step, Fetch) and not (plan.finds_by_key or is_brief(query)):
+            return False
         if query.once("postgres pivots", lambda: has_pivots(query.ast)):
             return False
         return not query.once("makes many rows", lambda: query.ast.find(*_MANY) is not None)

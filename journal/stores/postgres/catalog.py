@@ -23,13 +23,22 @@ from journal.records.catalog import (
     state_values,
 )
 from journal.records.catalog_format import StateRow, put_meta
-from journal.records.schema import META, OF_DATABASE, RETIRED, STATE, SUPPRESSIONS, TRANSACTIONS
+from journal.records.schema import (
+    FORMAT,
+    META,
+    OF_DATABASE,
+    RETIRED,
+    STATE,
+    SUPPRESSIONS,
+    TRANSACTIONS,
+)
 from journal.records.statements import columns_of, execute, insert, rename_column, text_of
 from journal.stores.postgres.arrow import array_text
 from journal.stores.postgres.guards import guard_all
 from journal.stores.postgres.privileges import PROTECT_ALL
 from journal.stores.postgres.server_functions import statements
 from journal.stores.postgres.store import PostgresSession
+from journal.stores.postgres.together import FirstRow
 from journal.transactions.transaction_rows import TransactionRow
 
 WHAT = "the database's catalog"
@@ -127,6 +136,11 @@ def _prepare(session: PostgresSession) -> None:
 def state_of(rows: Iterable[tuple[Any, ...]]) -> StateRow:
     """The state a query of ``READ_STATE`` has found; raises WAREHOUSE_FORMAT for another format."""
     return state_row(list(rows), WHAT)
+
+
+def text_of_state(row: StateRow) -> FirstRow:
+    """What the server answers to ``READ_STATE`` where the state is that, in our format."""
+    return tuple(str(value).encode() for value in (*state_values(row), FORMAT))
 
 
 def record_inline(

@@ -10,30 +10,26 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 import psycopg
 import pyarrow as pa
 from psycopg.abc import Buffer, PQGen
-from psycopg.adapt import Loader, PyFormat, Transformer
+from psycopg.adapt import Loader, Transformer
 from psycopg.errors import error_from_result
-from psycopg.generators import execute, fetch, fetch_many, send
+from psycopg.generators import execute, fetch
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
-from psycopg.raw_cursor import RawCursor
 
 from journal.files.tcp_keepalive import is_quiet
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
+from journal.stores.postgres.together import CHUNK_ROWS, FirstRow, TogetherCursor, first_row
 from journal.stores.postgres.types import NUMERIC, WHOLE
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
-_ROLLBACK = "ROLLBACK"
-CHUNK_ROWS = 1000
-"""So many rows are converted at a time; fewer are the last ones."""
 
 _INTERVAL_OID, _INTERVALS_OID = 1186, 1187
 _MONTH_DAYS = 30
@@ -43,43 +39,22 @@ _INTERVAL = re.compile(
 )
 
 Rows = list[tuple[Any, ...]]
-Sent = tuple[str, Sequence[Any] | None]
-"""A statement as the server gets it, and its parameters."""
-_UNKNOWN_STATEMENT = "26000"
-_Kept = tuple[str, tuple[int, ...]]
-"""A statement that the server keeps, and the types of its parameters."""
-_TOGETHER_MAX = 200
-"""So many statements that are sent together the server keeps for a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """What a query in a transaction of its own assumes: ``holds`` is given the rows of ``state``.
+    """What a query in a transaction of its own assumes: ``holds`` is given the row of ``state``.
 
-    That is constant SQL, which sees what the query sees.
+    That is constant SQL, which is run after the query: since states only follow one another, the
+    query has seen none but the one that is the last still.
     """
 
     state: str
-    holds: Callable[[Rows], bool]
+    holds: Callable[[FirstRow], bool]
 
 
 SPENT = Alone("", lambda _: False)
 """Stands for that of a session whose one query has been run."""
-
-
-class CommitFailed(Exception):
-    """What the last of the statements that were sent together has met; it says what ``error``."""
-
-    def __init__(self, error: psycopg.Error) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def first_row(result: PGresult) -> tuple[bytes | None, ...]:
-    """The first row of a result, as text; empty without rows."""
-    if not result.ntuples:
-        return ()
-    return tuple(result.get_value(0, i) for i in range(result.nfields))
 
 
 @contextmanager
@@ -100,18 +75,11 @@ def translated(error: psycopg.Error) -> PalimpsestError:
     return translate(state, message, hint=error.diag.message_hint)
 
 
-class ChunkCursor(RawCursor[tuple[Any, ...]]):
+class ChunkCursor(TogetherCursor):
     """A cursor of the client library whose rows are converted a chunk at a time."""
 
     has_far_moments = False
     """True when a row of the result that was loaded has a moment that Python has none for."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        super().__init__(connection)
-        # The library makes one with the first statement that it runs by itself.
-        self._tx = Transformer(self)
-        self._kept: dict[_Kept, bytes] = {}
-        self._kept_so_far = 0
 
     def run(
         self, sql: str, parameters: Sequence[Any] | None = None, *, often: bool = False
@@ -136,99 +104,20 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
             raise error_from_result(result, encoding=self._encoding)
         return result
 
-    def run_together(self, statements: Sequence[Sent]) -> list[PGresult]:
-        """Run statements in one trip, of which the last ends the transaction; the result of each.
+    def run_alone_for_rows(
+        self, alone: Alone, sql: str, parameters: Sequence[Any] | None
+    ) -> Rows | None:
+        """The rows of a query that is run in one trip with what it assumes; None if it is not so.
 
-        None of them is run after one that fails. The server keeps how it runs them. Raises
-        CommitFailed where the last has failed or the connection was cut, psycopg.Error for others.
+        Raises TooManyRows where they fill a chunk.
         """
-        self._reset()
-        connection, server, adapting = self._conn, self._pgconn, self._tx
-        asked: list[Callable[[], None]] = []
-        coming: list[tuple[_Kept, bytes] | None] = []
-        if len(self._kept) + len(statements) > _TOGETHER_MAX:
-            self._forget_kept()
-        for sql, parameters in statements:
-            values, formats = None, None
-            types: tuple[int, ...] = ()
-            if parameters is not None:
-                values = adapting.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
-                types, formats = adapting.types or (), adapting.formats
-            key = (sql, types)
-            name = self._kept.get(key)
-            if name is None:
-                self._kept_so_far += 1
-                name = f"together_{self._kept_so_far}".encode()
-                asked.append(partial(server.send_prepare, name, sql.encode(), types))
-                coming.append((key, name))
-            asked.append(partial(server.send_query_prepared, name, values, param_formats=formats))
-            coming.append(None)
-        asked.append(server.pipeline_sync)
-        with connection.lock:
-            answers = self._answers_of(asked)
-        found: list[PGresult] = []
-        for kept, result in zip(coming, answers, strict=False):
-            if result.status == ExecStatus.FATAL_ERROR:
-                error = error_from_result(result, encoding=self._encoding)
-                if error.sqlstate == _UNKNOWN_STATEMENT:
-                    # Somebody had the server forget all it keeps.
-                    self._kept.clear()
-                if len(found) == len(statements) - 1:
-                    raise CommitFailed(error)
-                raise error
-            if kept is not None:
-                self._kept[kept[0]] = kept[1]
-            else:
-                found.append(result)
-        return found
-
-    def run_alone(self, alone: Alone, sql: str, parameters: Sequence[Any] | None) -> bool:
-        """Run a query in a transaction of its own, in one trip; False if it must not count.
-
-        Its result is the one at hand then.
-        """
-        try:
-            _, seen, found, _ = self.run_together(
-                [(BEGIN_STATEMENT, None), (alone.state, None), (sql, parameters), (_ROLLBACK, None)]
-            )
-        except CommitFailed as failed:
-            raise failed.error from failed
-        self._set_results([seen])
-        holds = alone.holds(self.next_rows(None))
-        self._set_results([found])
-        return holds
-
-    def _answers_of(self, asked: Sequence[Callable[[], None]]) -> list[PGresult]:
-        """The result of each command; a connection whose answers do not all come is closed."""
-        server = self._pgconn
-        is_whole = False
-
-        def communicate() -> PQGen[list[PGresult]]:
-            # All of it goes in one packet, which is sent when the last command asks for answers.
-            for ask in asked:
-                ask()
-            yield from send(server)
-            answers = []
-            for _ in asked:
-                answers += yield from fetch_many(server)
-            return answers
-
-        try:
-            server.enter_pipeline_mode()
-            answers = self._conn.wait(communicate())
-            server.exit_pipeline_mode()
-            is_whole = True
-            return answers
-        except psycopg.Error as error:
-            raise CommitFailed(error) from error
-        finally:
-            if not is_whole:
-                self._conn.close()
-
-    def _forget_kept(self) -> None:
-        """Have the server forget what it keeps, rather than keep ever more."""
-        names, self._kept = list(self._kept.values()), {}
-        self.run("; ".join(f"DEALLOCATE {name.decode()}" for name in names))
+        found, seen = self.run_alone(sql, parameters, alone.state)
+        if not alone.holds(first_row(seen)):
+            return None
+        self.pgresult = found
+        self._tx.set_pgresult(found)
+        self._make_row = self._make_row_maker()
+        return self._load(found, 0, found.ntuples)
 
     def next_rows(self, size: int | None) -> Rows:
         """The next rows of a result that was run to its end, so many at most; None: all."""

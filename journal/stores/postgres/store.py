@@ -27,16 +27,13 @@ from journal.model.version import Version
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import whole_numbers
+from journal.stores.postgres.brief_queries import note_run
 from journal.stores.postgres.cursor import (
     BEGIN_STATEMENT,
-    CHUNK_ROWS,
     SPENT,
     Alone,
     ChunkCursor,
-    CommitFailed,
     Rows,
-    Sent,
-    first_row,
     in_python,
     mapped,
     names_of_columns,
@@ -64,6 +61,14 @@ from journal.stores.postgres.text import (
     rendered,
     temporary,
     unreplaced,
+)
+from journal.stores.postgres.together import (
+    CHUNK_ROWS,
+    CommitFailed,
+    FirstRow,
+    Sent,
+    TooManyRows,
+    first_row,
 )
 from journal.stores.postgres.types import oids_of_numbers, stored_type
 
@@ -160,7 +165,7 @@ class PostgresSession(FetchedRows):
             return unknown_outcome(str(error).strip())
         return translated(error)
 
-    def run_together(self, statements: Sequence[Sent]) -> list[tuple[bytes | None, ...]]:
+    def run_together(self, statements: Sequence[Sent]) -> list[FirstRow]:
         """Run statements in one trip, the last of which commits; the first row of each, as text.
 
         What fails before is rolled back. Raises OUTCOME_UNKNOWN when the connection is cut.
@@ -218,20 +223,28 @@ class PostgresSession(FetchedRows):
             often = False
         with mapped():
             if self._alone is not None:
-                self._run_alone(self._alone, sql, values, is_kept=often)
+                self._run_alone(self._alone, query, (sql, values), is_kept=often)
             else:
                 self._finish()
                 self._cursor.run(sql, values, often=often)
         self._names = text.names or self._names_of(query)
 
-    def _run_alone(
-        self, alone: Alone, sql: str, values: list[Any] | None, *, is_kept: bool
-    ) -> None:
+    def _run_alone(self, alone: Alone, query: Query, sent: Sent, *, is_kept: bool) -> None:
         self._alone = None
         self._finish()
         self._alone = SPENT
-        if not is_kept or not self._cursor.run_alone(alone, sql, values):
+        if not is_kept:
             raise LongWay
+        began, rows = time.monotonic(), None
+        try:
+            rows = self._cursor.run_alone_for_rows(alone, *sent)
+        except TooManyRows as error:
+            raise LongWay from error
+        finally:
+            note_run(query, began, is_whole=rows is not None)
+        if rows is None:
+            raise LongWay
+        self._ahead, self._chunks = rows, iter(())
 
     def _with_values(self, query: Query, parameters: Parameters) -> Query:
         def ask(wanted: Query) -> list[tuple[Any, ...]]:
@@ -252,12 +265,15 @@ class PostgresSession(FetchedRows):
             return
         query = self._with_values(query, parameters)
         text = self._with_types(render(query, self._epoch_of))
+        began = time.monotonic()
         with mapped():
             self._finish()
             chunks = self._cursor.chunks(*self._sent(text, parameters))
             first = next(chunks, [])
+        has_ended = len(first) < CHUNK_ROWS
+        note_run(query, began, is_whole=has_ended and text.is_lasting)
         self._ahead = first
-        self._chunks = chunks if len(first) >= CHUNK_ROWS else iter(())
+        self._chunks = iter(()) if has_ended else chunks
         self._names = text.names or self._names_of(query)
 
     def use_zone(self, name: str | None) -> None:
