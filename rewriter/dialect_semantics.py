@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 DIALECTS = {
@@ -108,6 +109,16 @@ _SEMANTICS = {
     "spark": DialectSemantics(stars_by_name=True),
     "hive": DialectSemantics(stars_by_name=True),
 }
+
+
+def check_dialect(name: str) -> None:
+    """Raise SETTING_VALUE for a name that no dialect has."""
+    if name not in DIALECTS:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f'there is no dialect "{name}"',
+            advice="use one of " + ", ".join(DIALECTS),
+        )
 
 
 def semantics_of(dialect: str) -> DialectSemantics:

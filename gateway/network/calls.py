@@ -24,7 +24,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot
 from journal.model.visibility import visible_to
-from rewriter.dialect_semantics import DIALECTS
+from rewriter.dialect_semantics import check_dialect
 
 ANSWER = ResultColumn("answer", "BLOB")
 
@@ -84,12 +84,7 @@ class NetworkCalls:
     def _hello(self, dialect: str, autocommit: bool, zone: str, given: dict[str, Any]) -> None:
         """The session becomes one of the DB-API: its dialect, its transactions, its time zone."""
         session = self._session
-        if dialect not in DIALECTS:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f'there is no dialect "{dialect}"',
-                advice="use one of " + ", ".join(DIALECTS),
-            )
+        check_dialect(dialect)
         session.dialect, session.autocommit = dialect, autocommit
         settings = replace(session.settings, dialect=dialect)
         settings = settings.with_setting("timezone", zone if zone != process_zone() else None)

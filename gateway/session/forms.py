@@ -26,9 +26,10 @@ from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
 from gateway.session.scan_info import supply_system_rows
+from gateway.session.standing_reads import FINAL, ReadRun, note_run
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.number_source import CounterPosition
 from journal.model.plan import (
@@ -56,8 +57,6 @@ from rewriter.context import PlanForm
 from rewriter.statement import SqlStatement
 
 Opened = TypeVar("Opened", bound=OpenStatement)
-_FINAL = frozenset({Code.CANCELLED, Code.OUTCOME_UNKNOWN})
-"""Codes of a statement that must not be run otherwise."""
 Planned = tuple[StatementPlan, dict[str, Any]]
 """A plan, and the parameters it is given: the client's, and perhaps rows."""
 
@@ -322,7 +321,7 @@ class OneTripForm:
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After any error that leaves nothing written: the long way says best what it is."""
-        return plan is not None and error.code not in _FINAL
+        return plan is not None and error.code not in FINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,9 +347,15 @@ class AskedOnceForm:
     ) -> StatementOutcome | None:
         """Run its one step; None where the state is another one, or more has to be asked."""
         try:
-            return self.store.run(statement, planned, call)
+            outcome = self.store.run(statement, planned, call)
         except LongWay:
             return None
+        plan = planned[0]
+        if plan.kind is StatementKind.READ:
+            known = {P_VERSION: 0, P_SNAPSHOT: statement.transaction.snapshot.version}
+            given = {**known, **counted_rows(statement, plan)}
+            note_run(call.request, ReadRun(plan, statement.committed, given))
+        return outcome
 
     @property
     def _trips(self) -> OneTrips:
@@ -360,4 +365,4 @@ class AskedOnceForm:
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After any error, as of one trip: the long way says best what it is."""
-        return plan is not None and error.code not in _FINAL
+        return plan is not None and error.code not in FINAL

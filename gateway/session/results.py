@@ -19,18 +19,20 @@ from journal.transactions.protocol import OpenJournal, OpenStatement
 
 
 class StreamedRows:
-    """Rows that come from the store as they are asked for, of the query that it has run last.
+    """Rows that come from the store as they are asked for.
 
-    Those that have come already hold nothing there. ``explain`` puts an error on the way into the
-    client's terms.
+    They hold ``statement`` up to the last one; None: all have come already. ``explain`` puts an
+    error on the way into the client's terms.
     """
 
     def __init__(
-        self, statement: OpenStatement, explain: Callable[[PalimpsestError], PalimpsestError]
+        self,
+        source: RowSource,
+        statement: OpenStatement | None,
+        explain: Callable[[PalimpsestError], PalimpsestError],
     ) -> None:
-        at_hand = statement.session.rows_at_hand()
-        self._statement = statement if at_hand is None else None
-        self._source: RowSource | None = at_hand or statement.session
+        self._source: RowSource | None = source
+        self._statement = statement
         self._explain = explain
         self._batches: Iterator[pa.RecordBatch] | None = None
         self.names: Sequence[str] | None = None
@@ -94,6 +96,16 @@ class StreamedRows:
         if self._statement is not None:
             self._statement.close()
             self._statement = None
+
+
+def streamed_rows(
+    statement: OpenStatement, explain: Callable[[PalimpsestError], PalimpsestError]
+) -> StreamedRows:
+    """The rows of the query that a statement has run last."""
+    at_hand = statement.session.rows_at_hand()
+    if at_hand is not None:
+        return StreamedRows(at_hand, None, explain)
+    return StreamedRows(statement.session, statement, explain)
 
 
 class BufferedRows:

@@ -42,6 +42,7 @@ from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy, run_until_first
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import TransactionSettings
+from gateway.session.standing_reads import StandingReads
 from gateway.session.variable_parameters import without_placeholders
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
@@ -51,7 +52,7 @@ from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
-from rewriter.dialect_semantics import DIALECTS
+from rewriter.dialect_semantics import check_dialect
 from rewriter.statement import Begin, Call, Deallocate, Erase, Execute, Prepare, SelectedCalls
 from rewriter.statements.entities import AlterEntity, CreateEntity, DropEntity, ShowEntities
 from rewriter.syntax.parsing import Parsed, parse
@@ -80,12 +81,7 @@ class Session:
         settings: Settings,
         retries: RetryPolicy,
     ) -> None:
-        if dialect not in DIALECTS:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f'there is no dialect "{dialect}"',
-                advice="use one of " + ", ".join(DIALECTS),
-            )
+        check_dialect(dialect)
         self.journal = journal
         self.executor = executor
         self.dialect = dialect
@@ -101,11 +97,13 @@ class Session:
         self.temporary = Temporary(journal)
         self.cancellation = Cancellation(lambda: self.settings.statement_timeout)
         self.activity = executor.activity.enter(self)
+        self._standing = StandingReads(executor.lineage)
         self.engine: Callable[[int], Engine] | None = None
         """What jobs of this session work with, by the bytes of a table; None: as settings say."""
         self.folder: str | None = None
         """The folder in which the client works; None: that of this process."""
-        self._names: CommitNames | None = None
+        self.names: CommitNames | None = None
+        """Under which names it commits, inside a block of ``naming``."""
         self._origins = TemporaryOrigins()
         self._stream_file: str | None = None
 
@@ -196,11 +194,11 @@ class Session:
         ``again``: the client asked for the same before and did not hear the answer, so what was
         committed under such a name is not done once more.
         """
-        self._names = None if name is None else CommitNames(self.journal, name, again)
+        self.names = None if name is None else CommitNames(self.journal, name, again)
         try:
             yield
         finally:
-            self._names = None
+            self.names = None
 
     def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
         """The statements of a text; a syntax error fails the transaction like any other."""
@@ -230,6 +228,9 @@ class Session:
     ) -> StatementOutcome:
         self.cancellation.check()
         self.clock.begin(continues=self.transaction is not None)
+        again = None if batch is not None else self._standing.again(self, parsed, parameters)
+        if again is not None:
+            return again
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
         parsed = as_meant(self, parsed, parameters)
@@ -308,11 +309,12 @@ class Session:
             if done is not None:
                 self._seal(done.written)
                 return done
-        return run_until_first(
+        outcome = run_until_first(
             lambda is_last: self._try(request, author, is_last=is_last),
             *(self.settings.retries, self.retries),
             lambda: self.journal.commit_turn(self.cancellation),
         )
+        return self._standing.kept(request, outcome)
 
     def _try(self, request: StatementRequest, author: Author, *, is_last: bool) -> StatementOutcome:
         """Run a statement and commit it; raises SERIALIZATION where another came first."""
@@ -333,14 +335,14 @@ class Session:
 
     def _author(self) -> Author:
         """Who commits next, and under which name."""
-        name = None if self._names is None else self._names.next()
+        name = None if self.names is None else self.names.next()
         return Author(self.recorded_user, self.settings.application, name)
 
     def _rows_committed(self, author: Author) -> int | None:
         """How many rows were changed under the author's name by a call whose answer was lost."""
-        if self._names is None or author.transaction_id is None:
+        if self.names is None or author.transaction_id is None:
             return None
-        return self._names.rows_committed(author.transaction_id)
+        return self.names.rows_committed(author.transaction_id)
 
     def _commit(self, transaction: Transaction, author: Author) -> None:
         prepared = self.executor.lineage.prepare(transaction, self._origins)

@@ -10,7 +10,7 @@ from gateway.session.diagnosis import with_position
 from gateway.session.file_copies import export_rows
 from gateway.session.outcome import StatementOutcome
 from gateway.session.request import StatementRequest, digest
-from gateway.session.results import StreamedRows, buffer_rows
+from gateway.session.results import buffer_rows, streamed_rows
 from journal.model.plan import Export, Fetch, Query, Stage, StatementKind, StatementPlan
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
@@ -70,7 +70,7 @@ def _stream_query(
     session = statement.session
     session.stream(query, run.parameters)
     explain = partial(with_position, request=request, catalog=statement.transaction.catalog)
-    return StatementOutcome("", -1, session.columns(), StreamedRows(statement, explain))
+    return StatementOutcome("", -1, session.columns(), streamed_rows(statement, explain))
 
 
 def _buffer_query(

@@ -10,7 +10,7 @@ and erasures, whose work differs from store to store, ask. Seams only: nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -19,9 +19,10 @@ from sqlglot import exp
 from journal.model.capabilities import Capabilities
 from journal.model.counters import Numbers
 from journal.model.plan import KeyLookup, StatementPlan, Step
+from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment
-from journal.model.store_session import Parameters, Progress, StoreSession
+from journal.model.store_session import Parameters, Progress, RowSource, StoreSession
 from journal.model.verification import Verification
 from journal.model.version import HybridClock, Version
 from journal.transactions.group_commit import UNWATCHED, CancelToken
@@ -114,6 +115,14 @@ class OneTrips(Protocol):
 
     def takes(self, plan: StatementPlan) -> bool:
         """True for a plan that one query is all of, which gives few rows."""
+
+    def ask(
+        self, plan: StatementPlan, parameters: Parameters, state: JournalState, watcher: CancelToken
+    ) -> tuple[RowSource, Sequence[ResultColumn]] | None:
+        """All rows of a plan that it takes, by itself, on a state, and their columns.
+
+        None where that is not the state any more, and where the rows are too many to be held.
+        """
 
     def asking(self, transaction: Transaction) -> OpenStatement:
         """A statement of a transaction on the state that was seen last, which asks for it with its

@@ -11,7 +11,7 @@ has committed takes the long way, and the longer the more often that happens.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +19,9 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Append, Fetch, StatementPlan
+from journal.model.result_column import ResultColumn
 from journal.model.segment import RowCounts
+from journal.model.store_session import LongWay, Parameters
 from journal.model.version import Version
 from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
@@ -29,6 +31,7 @@ from journal.stores.postgres.brief_queries import is_brief
 from journal.stores.postgres.catalog import READ_STATE, text_of_state
 from journal.stores.postgres.cursor import Alone
 from journal.stores.postgres.errors import lost_at_commit
+from journal.stores.postgres.fetching import HeldRows
 from journal.stores.postgres.one_trip import one_trip_text, run_in_one_trip
 from journal.stores.postgres.pivot import has_pivots
 from journal.stores.postgres.statement import DatabaseStatement
@@ -219,6 +222,37 @@ class AtOnce:
         session = journal.store.acquire()
         seen = journal.seen_last
         return DatabaseAskedOnce(journal, session, seen, transaction, self._asking).begin()
+
+    def ask(
+        self, plan: StatementPlan, parameters: Parameters, state: JournalState, watcher: CancelToken
+    ) -> tuple[HeldRows, Sequence[ResultColumn]] | None:
+        """All rows of a plan that it takes, by itself, on a state, and their columns.
+
+        None where that is not the state any more, and where the rows are too many to be held.
+        """
+        (step,) = plan.steps
+        assert isinstance(step, Fetch), "it reads"
+        row, seen = self._journal.seen_last
+        is_likely = plan.finds_by_key or is_brief(step.query)
+        if seen is not state or not is_likely or not self.may_ask():
+            return None
+
+        def is_now(found: FirstRow) -> bool:
+            holds = found == text_of_state(row)
+            self._asking.note(came_first=holds)
+            return holds
+
+        with self._journal.store.lent() as session:
+            session.read_epochs(state.epoch_of)
+            session.know_definitions(row.catalog)
+            session.run_alone(Alone(READ_STATE, is_now))
+            try:
+                with watcher.watching(session):
+                    session.execute(step.query, parameters)
+            except LongWay:
+                return None
+            held = session.held_rows()
+            return held, held.columns
 
     def commit(
         self, transaction: Transaction, author: Author, watcher: CancelToken

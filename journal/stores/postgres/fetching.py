@@ -41,6 +41,11 @@ class HeldRows:
         self._has_far_moments = cursor.has_far_moments
         self._odd = cursor.intervals, cursor.whole_numbers
 
+    @property
+    def columns(self) -> tuple[ResultColumn, ...]:
+        """The columns of the rows; the same object for the same columns."""
+        return _result_columns(self._shape)
+
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
         """The next rows, as Python has them."""
         rows = self._next_rows(size)
@@ -88,8 +93,10 @@ class FetchedRows:
 
     def rows_at_hand(self) -> HeldRows | None:
         """The rows of the query executed last, if all have come; None while more may come."""
-        if isinstance(self._chunks, Generator):
-            return None
+        return None if isinstance(self._chunks, Generator) else self.held_rows()
+
+    def held_rows(self) -> HeldRows:
+        """All rows that are left of the query executed last, to be held by themselves."""
         return HeldRows(self._rest(), self._shape(), self._cursor)
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:

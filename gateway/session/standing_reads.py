@@ -1,0 +1,155 @@
+"""Reads that a session runs again while nothing has changed: none of it is looked at once more.
+
+    usual way, asked once --noted--> the same statement, settings and state --> asked at once
+
+What a plan depends on is the statement, the session's settings and temporary relations, the kinds
+of its parameters, and what is committed. A read stands as long as all of that is the same: a state
+is another one after each commit of anybody, and the store says whether it is the state still. All
+else takes the usual way. Writes change the state themselves, so they do not stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from gateway.config import Settings
+from gateway.lineage.ledger import LineageLedger
+from gateway.session.cancellation import Cancellation
+from gateway.session.column_names import client_names
+from gateway.session.commit_names import CommitNames
+from gateway.session.diagnosis import with_position
+from gateway.session.outcome import StatementOutcome
+from gateway.session.parameters import Given, bind
+from gateway.session.request import StatementRequest
+from gateway.session.results import StreamedRows
+from gateway.session.roles import RoleSession, acting_user
+from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
+from journal.model.lineage import StatementOrigin
+from journal.model.plan import P_USER, StatementPlan
+from journal.model.result_column import ResultColumn
+from journal.transactions.protocol import OpenJournal
+from journal.transactions.state import JournalState
+from journal.transactions.temporary import Temporary
+from journal.transactions.transaction import Transaction
+from rewriter.reading.equal_keys import ParameterKinds, parameter_kinds
+from rewriter.syntax.parsing import Parsed
+
+_READS_MAX = 256
+_PLACE = "read"
+"""Where a request holds how it was run."""
+FINAL = frozenset({Code.CANCELLED, Code.OUTCOME_UNKNOWN})
+"""Codes of a statement that must not be run otherwise."""
+
+
+class ReadingSession(RoleSession, Protocol):
+    """What of a session decides whether a read stands."""
+
+    settings: Settings
+    dialect: str
+    journal: OpenJournal
+    temporary: Temporary
+    cancellation: Cancellation
+    transaction: Transaction | None
+    autocommit: bool
+    names: CommitNames | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRun:
+    """How a statement was run: by a plan of one query, with these parameters besides its own."""
+
+    plan: StatementPlan
+    state: JournalState
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _StandingRead:
+    request: StatementRequest
+    kinds: ParameterKinds
+    run: ReadRun
+    origin: StatementOrigin | None
+
+
+def note_run(request: StatementRequest, run: ReadRun) -> None:
+    """Note on a request that it was run as a read in one trip."""
+    request.cache[_PLACE] = run
+
+
+class StandingReads:
+    """The reads of one session that stand, by their statements; ``ledger`` counts them."""
+
+    def __init__(self, ledger: LineageLedger) -> None:
+        self._ledger = ledger
+        self._reads: dict[int, _StandingRead] = {}
+
+    def kept(self, request: StatementRequest, outcome: StatementOutcome) -> StatementOutcome:
+        """The outcome of a statement that was run by itself; a read in one trip is kept."""
+        run: ReadRun | None = request.cache.get(_PLACE)
+        if run is None or run.plan.currents or request.settings.variables:
+            return outcome
+        if len(self._reads) >= _READS_MAX:
+            self._reads.clear()
+        # It holds the statement, so that no other one gets its number.
+        self._reads[id(request.parsed)] = _StandingRead(
+            request, request.kinds, run, request.origin(run.plan)
+        )
+        return outcome
+
+    def again(
+        self, session: ReadingSession, parsed: Parsed, parameters: Given
+    ) -> StatementOutcome | None:
+        """The outcome of a read that stands; None where it has to take the usual way."""
+        read = self._reads.get(id(parsed))
+        if read is None or read.request.parsed is not parsed or not _stands(session, read):
+            return None
+        bound = bind(parsed, parameters)
+        trips = session.journal.at_once
+        if trips is None or parameter_kinds(bound) != read.kinds:
+            return None
+        plan, state = read.run.plan, read.run.state
+        given = {**read.run.given, **bound, P_USER: acting_user(session)}
+        try:
+            found = trips.ask(plan, given, state, session.cancellation)
+        except PalimpsestError as error:
+            if error.code in FINAL:
+                raise
+            return None
+        if found is None:
+            return None
+        if read.origin is not None:
+            self._ledger.count(read.origin)
+        rows, columns = found
+        explain = partial(with_position, request=read.request, catalog=state.catalog)
+        able = session.journal.capabilities
+        named = _named(read.request, columns, in_duckdb=able.names_outputs)
+        shown = StreamedRows(rows, None, explain)
+        shown.names = [column.name for column in named]
+        return StatementOutcome(plan.tag, -1, named, shown, notices=plan.notices)
+
+
+def _stands(session: ReadingSession, read: _StandingRead) -> bool:
+    """True while all is as it was, as far as this process knows."""
+    return (
+        session.settings is read.request.settings
+        and session.dialect == read.request.dialect
+        and session.journal.state is read.run.state
+        and session.transaction is None
+        and session.autocommit
+        and session.names is None
+        and not session.temporary
+    )
+
+
+def _named(
+    request: StatementRequest, columns: Sequence[ResultColumn], *, in_duckdb: bool
+) -> list[ResultColumn]:
+    """The columns under the client's names; those that came the last time were named then."""
+    known = request.cache.get("columns")
+    if known is None or known[0] is not columns:
+        told = client_names(request.parsed, columns, request.dialect, in_duckdb=in_duckdb)
+        known = request.cache["columns"] = (columns, told)
+    return list(known[1])
