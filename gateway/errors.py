@@ -15,8 +15,8 @@ Exception
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from types import TracebackType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.failures import failures
@@ -113,15 +113,34 @@ TOO_DEEP = PalimpsestError(
 )
 
 
-@contextmanager
-def mapping() -> Iterator[None]:
+class _Mapping:
+    """See ``mapping``; as a generator, each call of a client would take longer."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            return
+        try:
+            with failures():
+                raise error
+        except PalimpsestError as found:
+            if isinstance(found.__cause__, KeyboardInterrupt):
+                raise KeyboardInterrupt from mapped(found)
+            raise mapped(found) from found
+        except RecursionError:
+            raise mapped(TOO_DEEP) from None
+
+
+_MAPPING = _Mapping()
+
+
+def mapping() -> AbstractContextManager[None]:
     """Turn errors of the lower layers into PEP 249 exceptions, and Ctrl-C into Python's own."""
-    try:
-        with failures():
-            yield
-    except PalimpsestError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):
-            raise KeyboardInterrupt from mapped(error)
-        raise mapped(error) from error
-    except RecursionError:
-        raise mapped(TOO_DEEP) from None
+    return _MAPPING

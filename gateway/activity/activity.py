@@ -14,9 +14,10 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import field, replace
+from types import TracebackType
 from typing import Protocol
 
 from gateway.activity.log_settings import slow_statement_s
@@ -178,26 +179,15 @@ class SessionActivity:
             return "idle"
         return "active" if session.cancellation.is_running else _STATES.get(session.status, "idle")
 
-    @contextmanager
     def running(
         self, source: StatementText
-    ) -> Iterator[Callable[[StatementOutcome], StatementOutcome]]:
+    ) -> AbstractContextManager[Callable[[StatementOutcome], StatementOutcome]]:
         """A statement of the session runs inside the block, which passes its outcome on."""
         session = self.session()
         assert session is not None, "it runs a statement"
-        noted = self._activity.begun(self, session, source)
-        with session.cancellation.running():
-            try:
-                yield lambda outcome: self._activity.answered(noted, outcome)
-            except PalimpsestError as error:
-                noted.error = error
-                noted.state = "cancelled" if error.code is Code.CANCELLED else "failed"
-                raise
-            except BaseException:
-                noted.state = "failed"
-                raise
-            finally:
-                self._activity.finish(noted)
+        return _RunningStatement(
+            self._activity, self._activity.begun(self, session, source), session
+        )
 
     def sent(self, rows: int, size: int) -> None:
         """Rows of the last statement have gone to the client, in so many bytes."""
@@ -211,6 +201,40 @@ class SessionActivity:
     def leave(self) -> None:
         """The session is over."""
         self._activity.forget(self)
+
+
+class _RunningStatement:
+    """See ``SessionActivity.running``; as a generator, each statement would take longer."""
+
+    __slots__ = ("_activity", "_calls", "_noted")
+
+    def __init__(
+        self, activity: Activity, noted: StatementActivity, session: WatchedSession
+    ) -> None:
+        self._activity, self._noted = activity, noted
+        self._calls = session.cancellation.running()
+
+    def __enter__(self) -> Callable[[StatementOutcome], StatementOutcome]:
+        self._calls.__enter__()
+        return self._answered
+
+    def _answered(self, outcome: StatementOutcome) -> StatementOutcome:
+        return self._activity.answered(self._noted, outcome)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        noted = self._noted
+        if isinstance(error, PalimpsestError):
+            noted.error = error
+            noted.state = "cancelled" if error.code is Code.CANCELLED else "failed"
+        elif error is not None:
+            noted.state = "failed"
+        self._activity.finish(noted)
+        self._calls.__exit__(kind, error, trace)
 
 
 @dataclass(slots=True)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
 
 from gateway.session.deadlines import DEADLINES
 from gateway.session.durations import duration_text
@@ -46,9 +47,12 @@ class Cancellation:
         """True while a call of the client is under way."""
         return self._depth > 0
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> AbstractContextManager[None]:
         """Marks a call of the client as running for the block; calls may nest."""
+        return _Running(self)
+
+    def begin(self) -> tuple[bool, int | None]:
+        """A call begins; what ``end`` is given: whether signals are watched, and the deadline."""
         with self._lock:
             self._depth += 1
             is_outer = self._depth == 1
@@ -56,24 +60,27 @@ class Cancellation:
                 self._asked, self._why = False, None
                 self._number += 1
                 self._quiet.clear()
-        deadline = self._set_deadline(self._number) if is_outer else None
-        watches = is_outer and begin_watch(self.cancel)
-        try:
-            yield
-        except PalimpsestError as error:
-            if error.code is Code.CANCELLED and self._why is not None:
-                raise self._why from error
-            raise
-        finally:
-            if watches:
-                end_watch()
-            if deadline is not None:
-                DEADLINES.forget(deadline)
-            with self._lock:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._asked = False
-                    self._quiet.set()
+        if not is_outer:
+            return False, None
+        deadline = self._set_deadline(self._number)
+        return begin_watch(self.cancel), deadline
+
+    def end(self, watches: bool, deadline: int | None) -> None:
+        """The call is over."""
+        if watches:
+            end_watch()
+        if deadline is not None:
+            DEADLINES.forget(deadline)
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._asked = False
+                self._quiet.set()
+
+    @property
+    def why(self) -> PalimpsestError | None:
+        """What a cancelled call raises, if that is not CANCELLED."""
+        return self._why
 
     def _set_deadline(self, number: int) -> int | None:
         """Have the call of this number stopped when its time is over."""
@@ -86,19 +93,15 @@ class Cancellation:
 
         return DEADLINES.call_at(time.monotonic() + allowed_ms / 1000, stop)
 
-    @contextmanager
-    def watching(self, store: StoreSession) -> Iterator[None]:
+    def watching(self, store: StoreSession) -> AbstractContextManager[None]:
         """The call works in a session of the store; leave before that session is given back."""
+        return _Watching(self, store)
+
+    def exchange_store(self, store: StoreSession | None) -> StoreSession | None:
+        """Have ``cancel`` find this session of the store; which one it would have found before."""
         with self._lock:
             before, self._store = self._store, store
-        try:
-            self.check()
-            if self.tracks_progress:
-                store.track_progress()
-            yield
-        finally:
-            with self._lock:
-                self._store = before
+        return before
 
     def progress(self) -> float | None:
         """How much of the query at hand is done, from 0 to 1; None where that is not known."""
@@ -138,6 +141,52 @@ class Cancellation:
                     self._store.interrupt()
             if self._quiet.wait(_REPEAT_S):
                 return
+
+
+class _Running:
+    """See ``Cancellation.running``; as a generator, each call would take longer."""
+
+    __slots__ = ("_begun", "_calls")
+
+    def __init__(self, calls: Cancellation) -> None:
+        self._calls = calls
+
+    def __enter__(self) -> None:
+        self._begun = self._calls.begin()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        why = self._calls.why
+        self._calls.end(*self._begun)
+        is_cancelled = isinstance(error, PalimpsestError) and error.code is Code.CANCELLED
+        if is_cancelled and why is not None:
+            raise why from error
+
+
+class _Watching:
+    """See ``Cancellation.watching``; as a generator, each statement would take longer."""
+
+    __slots__ = ("_before", "_calls", "_store")
+
+    def __init__(self, calls: Cancellation, store: StoreSession) -> None:
+        self._calls, self._store = calls, store
+
+    def __enter__(self) -> None:
+        self._before = self._calls.exchange_store(self._store)
+        try:
+            self._calls.check()
+            if self._calls.tracks_progress:
+                self._store.track_progress()
+        except BaseException:
+            self._calls.exchange_store(self._before)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._calls.exchange_store(self._before)
 
 
 def _took_too_long(allowed_ms: int) -> PalimpsestError:

@@ -103,7 +103,6 @@ class Session:
         self.folder: str | None = None
         """The folder in which the client works; None: that of this process."""
         self.names: CommitNames | None = None
-        """Under which names it commits, inside a block of ``naming``."""
         self._origins = TemporaryOrigins()
         self._stream_file: str | None = None
 
@@ -228,8 +227,7 @@ class Session:
     ) -> StatementOutcome:
         self.cancellation.check()
         self.clock.begin(continues=self.transaction is not None)
-        again = None if batch is not None else self._standing.again(self, parsed, parameters)
-        if again is not None:
+        if (again := self._standing.again(self, parsed, parameters, batch)) is not None:
             return again
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)

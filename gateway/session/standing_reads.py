@@ -100,11 +100,13 @@ class StandingReads:
         return outcome
 
     def again(
-        self, session: ReadingSession, parsed: Parsed, parameters: Given
+        self, session: ReadingSession, parsed: Parsed, parameters: Given, batch: object
     ) -> StatementOutcome | None:
         """The outcome of a read that stands; None where it has to take the usual way."""
         read = self._reads.get(id(parsed))
-        if read is None or read.request.parsed is not parsed or not _stands(session, read):
+        if read is None or read.request.parsed is not parsed or batch is not None:
+            return None
+        if not _stands(session, read):
             return None
         bound = bind(parsed, parameters)
         trips = session.journal.at_once

@@ -6,6 +6,7 @@ Everything else about its rows is in ``journal.records``. Runs inside a given tr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from journal.model.errors import Code, PalimpsestError
@@ -138,6 +139,7 @@ def state_of(rows: Iterable[tuple[Any, ...]]) -> StateRow:
     return state_row(list(rows), WHAT)
 
 
+@lru_cache(maxsize=8)
 def text_of_state(row: StateRow) -> FirstRow:
     """What the server answers to ``READ_STATE`` where the state is that, in our format."""
     return tuple(str(value).encode() for value in (*state_values(row), FORMAT))

@@ -7,9 +7,11 @@ than a tenth of its time. Nothing here knows what the rows mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
+from functools import lru_cache
+from types import TracebackType
 from typing import Any
 
 import psycopg
@@ -31,7 +33,8 @@ from journal.stores.postgres.types import NUMERIC, WHOLE
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 
-_INTERVAL_OID, _INTERVALS_OID = 1186, 1187
+_INTERVALS = (1186, 1187)
+"""The types of intervals, and of lists of them."""
 _MONTH_DAYS = 30
 _INTERVAL = re.compile(
     r"(?:([-+]?\d+) years? ?)?(?:([-+]?\d+) mons? ?)?(?:([-+]?\d+) days? ?)?"
@@ -39,6 +42,8 @@ _INTERVAL = re.compile(
 )
 
 Rows = list[tuple[Any, ...]]
+Output = tuple[str, int, int]
+"""Name, type and modifier of a result column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,28 @@ SPENT = Alone("", lambda _: False)
 """Stands for that of a session whose one query has been run."""
 
 
-@contextmanager
-def mapped() -> Iterator[None]:
+class _Mapped:
+    """See ``mapped``; as a generator, each statement would take longer."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, psycopg.Error):
+            raise translated(error) from error
+
+
+_MAPPED = _Mapped()
+
+
+def mapped() -> AbstractContextManager[None]:
     """Errors of the client library as errors of the project."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise translated(error) from error
+    return _MAPPED
 
 
 def translated(error: psycopg.Error) -> PalimpsestError:
@@ -175,37 +195,18 @@ class ChunkCursor(TogetherCursor):
             return False
 
     @property
-    def outputs(self) -> list[tuple[str, int, int]]:
+    def outputs(self) -> tuple[Output, ...]:
         """Name, type and modifier of each column of the result.
 
         The modifier narrows the type (precision, length); -1 if nothing does.
         """
         result = self.pgresult
         if result is None:
-            return []
-        return [
+            return ()
+        return tuple(
             ((result.fname(i) or b"").decode(), result.ftype(i), result.fmod(i))
             for i in range(result.nfields)
-        ]
-
-    @property
-    def intervals(self) -> list[int]:
-        """The places of columns of intervals, and of lists of them, in the result."""
-        result = self.pgresult
-        kinds = (_INTERVAL_OID, _INTERVALS_OID)
-        found = 0 if result is None else result.nfields
-        return [i for i in range(found) if result is not None and result.ftype(i) in kinds]
-
-    @property
-    def whole_numbers(self) -> list[int]:
-        """The places of columns of whole numbers that are NUMERICs to the server."""
-        result = self.pgresult
-        found = 0 if result is None else result.nfields
-        return [
-            i
-            for i in range(found)
-            if result is not None and result.ftype(i) == NUMERIC and result.fmod(i) == WHOLE
-        ]
+        )
 
     def _stream_fetchone_gen(self, first: bool) -> PQGen[PGresult | None]:
         """The next chunk; None at the end.
@@ -257,21 +258,35 @@ class MonthsLoader(Loader):
         return pa.MonthDayNano([int(years) * 12 + int(months), int(days), signed])
 
 
-def in_python(rows: Rows, intervals: Sequence[int], whole_numbers: Sequence[int]) -> Rows:
-    """Rows with values as Python has them, at these places: a month is 30 days."""
-    if not intervals and not whole_numbers:
+@lru_cache(maxsize=1024)
+def odd_places(outputs: tuple[Output, ...]) -> Mapping[int, Callable[[Any], Any]]:
+    """How Python has the values of columns that the library gives otherwise, by their places.
+
+    Those of intervals, and of whole numbers that are NUMERICs to the server.
+    """
+    found: dict[int, Callable[[Any], Any]] = {}
+    for place, (_, oid, modifier) in enumerate(outputs):
+        if oid in _INTERVALS:
+            found[place] = span
+        elif oid == NUMERIC and modifier == WHOLE:
+            found[place] = whole_number
+    return found
+
+
+def in_python(rows: Rows, shown: Mapping[int, Callable[[Any], Any]]) -> Rows:
+    """Rows with the values at these places as Python has them: a month is 30 days."""
+    if not shown:
         return rows
-    shown = {**dict.fromkeys(intervals, _span), **dict.fromkeys(whole_numbers, _whole_number)}
     return [tuple(shown[i](v) if i in shown else v for i, v in enumerate(row)) for row in rows]
 
 
-def _whole_number(value: Any) -> Any:
+def whole_number(value: Any) -> Any:
     return None if value is None else int(value)
 
 
-def _span(value: Any) -> Any:
+def span(value: Any) -> Any:
     if isinstance(value, list):
-        return [_span(v) for v in value]
+        return [span(v) for v in value]
     if value is None:
         return None
     try:

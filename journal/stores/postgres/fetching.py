@@ -14,12 +14,17 @@ import pyarrow as pa
 from journal.model.result_column import ResultColumn
 from journal.model.store_session import batches_of
 from journal.stores.postgres.arrow import arrow_table
-from journal.stores.postgres.cursor import ChunkCursor, Rows, in_python, mapped, names_of_columns
+from journal.stores.postgres.cursor import (
+    ChunkCursor,
+    Output,
+    Rows,
+    in_python,
+    mapped,
+    names_of_columns,
+    odd_places,
+)
 from journal.stores.postgres.far_moments import without_far
 from journal.stores.postgres.types import type_name
-
-Output = tuple[str, int, int]
-"""Name, type and modifier of a result column."""
 
 
 @lru_cache(maxsize=1024)
@@ -34,12 +39,11 @@ def _arrow(shape: Sequence[Output], rows: Rows) -> pa.Table:
 class HeldRows:
     """All rows of a query, with what it takes to show them: they need their session no more."""
 
-    def __init__(self, rows: Rows, shape: tuple[Output, ...], cursor: ChunkCursor) -> None:
+    def __init__(self, rows: Rows, shape: tuple[Output, ...], *, has_far_moments: bool) -> None:
         self._rows = rows
         self._next = 0
         self._shape = shape
-        self._has_far_moments = cursor.has_far_moments
-        self._odd = cursor.intervals, cursor.whole_numbers
+        self._has_far_moments = has_far_moments
 
     @property
     def columns(self) -> tuple[ResultColumn, ...]:
@@ -51,7 +55,7 @@ class HeldRows:
         rows = self._next_rows(size)
         if self._has_far_moments:
             rows = without_far(rows, [name for name, _, _ in self._shape])
-        return in_python(rows, *self._odd)
+        return in_python(rows, odd_places(self._shape))
 
     def _next_rows(self, size: int) -> Rows:
         rows = self._rows[self._next : self._next + size]
@@ -86,6 +90,8 @@ class FetchedRows:
     def _shape(self) -> tuple[Output, ...]:
         """The columns of the query that was executed last."""
         outputs = self._cursor.outputs
+        if not self._names:
+            return outputs
         names = names_of_columns(self._names, len(outputs))
         return tuple(
             (name or told, oid, mod) for name, (told, oid, mod) in zip(names, outputs, strict=True)
@@ -97,7 +103,8 @@ class FetchedRows:
 
     def held_rows(self) -> HeldRows:
         """All rows that are left of the query executed last, to be held by themselves."""
-        return HeldRows(self._rest(), self._shape(), self._cursor)
+        rows, shape = self._rest(), self._shape()
+        return HeldRows(rows, shape, has_far_moments=self._cursor.has_far_moments)
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
         return self._in_python(self._next_rows(size))
@@ -109,7 +116,7 @@ class FetchedRows:
     def _in_python(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         if self._cursor.has_far_moments:
             rows = without_far(rows, [name for name, _, _ in self._shape()])
-        return in_python(rows, self._cursor.intervals, self._cursor.whole_numbers)
+        return in_python(rows, odd_places(self._cursor.outputs))
 
     def _next_rows(self, size: int) -> list[tuple[Any, ...]]:
         """As many rows as that, at most, with intervals as Arrow has them."""

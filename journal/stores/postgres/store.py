@@ -33,15 +33,17 @@ from journal.stores.postgres.cursor import (
     SPENT,
     Alone,
     ChunkCursor,
+    Output,
     Rows,
     in_python,
     mapped,
     names_of_columns,
     translated,
+    whole_number,
 )
 from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, unknown_outcome
-from journal.stores.postgres.fetching import FetchedRows, Output
+from journal.stores.postgres.fetching import FetchedRows
 from journal.stores.postgres.few_rows import (
     FEW_ROWS_MAX,
     ColumnValues,
@@ -72,6 +74,8 @@ from journal.stores.postgres.together import (
 )
 from journal.stores.postgres.types import oids_of_numbers, stored_type
 
+_CONNECTED, _IDLE = int(pq.ConnStatus.OK), int(pq.TransactionStatus.IDLE)
+"""As the library's connection has them: each statement asks, and its own words for them cost."""
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 
@@ -117,7 +121,7 @@ class PostgresSession(FetchedRows):
     @property
     def is_usable(self) -> bool:
         """False once the connection is known to be gone."""
-        return not self._connection.closed and not self._connection.broken
+        return self._connection.pgconn.status == _CONNECTED
 
     @property
     def is_quiet(self) -> bool:
@@ -185,7 +189,7 @@ class PostgresSession(FetchedRows):
         if not self.is_usable:
             return
         with suppress(psycopg.Error):
-            if self._connection.info.transaction_status is not pq.TransactionStatus.IDLE:
+            if self._connection.pgconn.transaction_status != _IDLE:
                 self._finish()
                 self._cursor.roll_back()
 
@@ -404,7 +408,7 @@ class PostgresSession(FetchedRows):
         """Arrow rows as the Python values a query would give."""
         columns = [column.to_pylist() for column in table.columns]
         rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
-        return in_python(rows, [], whole_numbers(table))
+        return in_python(rows, dict.fromkeys(whole_numbers(table), whole_number))
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""

@@ -179,7 +179,7 @@ class TogetherCursor(RawCursor[tuple[Any, ...]]):
         """The result of a query in one piece; of one that fills it the rest is not wanted."""
         server = self._pgconn
         server.set_chunked_rows_mode(CHUNK_ROWS)
-        found = yield from fetch(server)
+        found: PGresult | None = yield from fetch(server)
         assert found is not None, "each command has an answer"
         is_full = found.status == ExecStatus.TUPLES_CHUNK and found.ntuples >= CHUNK_ROWS
         if is_full:
