@@ -80,19 +80,25 @@ def note_run(request: StatementRequest, run: ReadRun) -> None:
 
 
 class StandingReads:
-    """The reads of one session that stand, by their statements; ``ledger`` counts them."""
+    """The reads of one session that stand, by their statements; ``ledger`` counts them.
+
+    All of them were run on one state: those of an earlier one are forgotten with the first of
+    another.
+    """
 
     def __init__(self, ledger: LineageLedger) -> None:
         self._ledger = ledger
         self._reads: dict[int, _StandingRead] = {}
+        self._state: JournalState | None = None
 
     def kept(self, request: StatementRequest, outcome: StatementOutcome) -> StatementOutcome:
         """The outcome of a statement that was run by itself; a read in one trip is kept."""
         run: ReadRun | None = request.cache.get(_PLACE)
         if run is None or run.plan.currents or request.settings.variables:
             return outcome
-        if len(self._reads) >= _READS_MAX:
+        if run.state is not self._state or len(self._reads) >= _READS_MAX:
             self._reads.clear()
+            self._state = run.state
         # It holds the statement, so that no other one gets its number.
         self._reads[id(request.parsed)] = _StandingRead(
             request, request.kinds, run, request.origin(run.plan)
@@ -119,6 +125,8 @@ class StandingReads:
         except PalimpsestError as error:
             if error.code in FINAL:
                 raise
+            # The usual way says best what it is; what fails does not stand.
+            del self._reads[id(parsed)]
             return None
         if found is None:
             return None
