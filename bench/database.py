@@ -28,8 +28,8 @@ from gateway.session.request import StatementRequest
 from journal.model.plan import Fetch
 from journal.stores.postgres.cursor import ChunkCursor
 from journal.stores.postgres.guards import A_GATEWAY
+from journal.stores.postgres.pipeline_cursor import Sent
 from journal.stores.postgres.text import render
-from journal.stores.postgres.together import Sent
 from tests.support.postgres import Cluster
 
 DIRECT = "the same, directly"

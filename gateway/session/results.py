@@ -14,7 +14,7 @@ import pyarrow as pa
 from gateway.session.outcome import Row, StatementOutcome
 from journal.model.arrow_types import arrow_columns
 from journal.model.errors import Code, PalimpsestError
-from journal.model.store_session import RowSource, StoreSession, batches_of
+from journal.model.store_session import FetchableRows, StoreSession, batches_of
 from journal.transactions.protocol import OpenJournal, OpenStatement
 
 
@@ -27,11 +27,11 @@ class StreamedRows:
 
     def __init__(
         self,
-        source: RowSource,
+        source: FetchableRows,
         statement: OpenStatement | None,
         explain: Callable[[PalimpsestError], PalimpsestError],
     ) -> None:
-        self._source: RowSource | None = source
+        self._source: FetchableRows | None = source
         self._statement = statement
         self._explain = explain
         self._batches: Iterator[pa.RecordBatch] | None = None

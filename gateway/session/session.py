@@ -227,7 +227,7 @@ class Session:
     ) -> StatementOutcome:
         self.cancellation.check()
         self.clock.begin(continues=self.transaction is not None)
-        if (again := self._standing.again(self, parsed, parameters, batch)) is not None:
+        if (again := self._standing.read_again(self, parsed, parameters, batch)) is not None:
             return again
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
@@ -312,7 +312,7 @@ class Session:
             *(self.settings.retries, self.retries),
             lambda: self.journal.commit_turn(self.cancellation),
         )
-        return self._standing.kept(request, outcome)
+        return self._standing.keep(request, outcome)
 
     def _try(self, request: StatementRequest, author: Author, *, is_last: bool) -> StatementOutcome:
         """Run a statement and commit it; raises SERIALIZATION where another came first."""

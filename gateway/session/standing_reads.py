@@ -91,7 +91,7 @@ class StandingReads:
         self._reads: dict[int, _StandingRead] = {}
         self._state: JournalState | None = None
 
-    def kept(self, request: StatementRequest, outcome: StatementOutcome) -> StatementOutcome:
+    def keep(self, request: StatementRequest, outcome: StatementOutcome) -> StatementOutcome:
         """The outcome of a statement that was run by itself; a read in one trip is kept."""
         run: ReadRun | None = request.cache.get(_PLACE)
         if run is None or run.plan.currents or request.settings.variables:
@@ -105,7 +105,7 @@ class StandingReads:
         )
         return outcome
 
-    def again(
+    def read_again(
         self, session: ReadingSession, parsed: Parsed, parameters: Given, batch: object
     ) -> StatementOutcome | None:
         """The outcome of a read that stands; None where it has to take the usual way."""

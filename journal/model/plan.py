@@ -442,11 +442,6 @@ class StatementPlan:
         return isinstance(self.steps[0], Fetch)
 
     @property
-    def finds_by_key(self) -> bool:
-        """True if all rows that it reads are found by their whole keys."""
-        return bool(self.shapes) and all(found.shape == found.BY_KEY for found in self.shapes)
-
-    @property
     def asks_nothing(self) -> bool:
         """True if all that it needs of journals are the rows it is given."""
         if not self.keyed or self.tables or self.system or self.points or self.lookups:

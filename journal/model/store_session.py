@@ -93,7 +93,7 @@ class RecordSession(Protocol):
         """Run constant SQL of the catalog; never anything that came from a client."""
 
 
-class RowSource(Protocol):
+class FetchableRows(Protocol):
     """The rows of one query, each fetched once."""
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
@@ -106,7 +106,7 @@ class RowSource(Protocol):
         """The same in batches of about so many rows, at least one; they come as they are asked."""
 
 
-class StoreSession(RowSource, RecordSession, Protocol):
+class StoreSession(FetchableRows, RecordSession, Protocol):
     """One connection to the store, used by one thread at a time."""
 
     def begin(self) -> None:
@@ -127,7 +127,7 @@ class StoreSession(RowSource, RecordSession, Protocol):
     def columns(self) -> list[ResultColumn]:
         """Columns of the query that was executed last."""
 
-    def rows_at_hand(self) -> RowSource | None:
+    def rows_at_hand(self) -> FetchableRows | None:
         """The rows of the query executed last, if they need the session no more."""
 
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:

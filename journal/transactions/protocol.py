@@ -22,7 +22,7 @@ from journal.model.plan import KeyLookup, StatementPlan, Step
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment
-from journal.model.store_session import Parameters, Progress, RowSource, StoreSession
+from journal.model.store_session import FetchableRows, Parameters, Progress, StoreSession
 from journal.model.verification import Verification
 from journal.model.version import HybridClock, Version
 from journal.transactions.group_commit import UNWATCHED, CancelToken
@@ -118,7 +118,7 @@ class OneTrips(Protocol):
 
     def ask(
         self, plan: StatementPlan, parameters: Parameters, state: JournalState, watcher: CancelToken
-    ) -> tuple[RowSource, Sequence[ResultColumn]] | None:
+    ) -> tuple[FetchableRows, Sequence[ResultColumn]] | None:
         """All rows of a plan that it takes, by itself, on a state, and their columns.
 
         None where that is not the state any more, and where the rows are too many to be held.

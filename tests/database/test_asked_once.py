@@ -305,7 +305,7 @@ def test_a_version_ahead_hides_nothing_from_the_transaction(
 def test_ever_more_statements_are_forgotten_again(
     con: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.stores.postgres.together._TOGETHER_MAX", 12)
+    monkeypatch.setattr("journal.stores.postgres.pipeline_cursor._TOGETHER_MAX", 12)
     for place in range(12):
         for _ in range(3):
             found = con.execute(f"SELECT v + {place} FROM t WHERE id = ?", [3]).fetchall()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Append, Fetch, StatementPlan
+from journal.model.plan import Append, Fetch, Query, StatementPlan
 from journal.model.result_column import ResultColumn
 from journal.model.segment import RowCounts
 from journal.model.store_session import LongWay, Parameters
@@ -33,10 +33,10 @@ from journal.stores.postgres.cursor import Alone
 from journal.stores.postgres.errors import lost_at_commit
 from journal.stores.postgres.fetching import HeldRows
 from journal.stores.postgres.one_trip import one_trip_text, run_in_one_trip
+from journal.stores.postgres.pipeline_cursor import FirstRow
 from journal.stores.postgres.pivot import has_pivots
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.together import FirstRow
 from journal.transactions.group_commit import CancelToken, acquired
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun
@@ -210,7 +210,7 @@ class AtOnce:
         (step,) = plan.steps
         assert isinstance(step, Append | Fetch), "one that asks once"
         query = step.query
-        if isinstance(step, Fetch) and not (plan.finds_by_key or is_brief(query)):
+        if isinstance(step, Fetch) and not _is_likely_brief(plan, query):
             return False
         if query.once("postgres pivots", lambda: has_pivots(query.ast)):
             return False
@@ -233,8 +233,7 @@ class AtOnce:
         (step,) = plan.steps
         assert isinstance(step, Fetch), "it reads"
         row, seen = self._journal.seen_last
-        is_likely = plan.finds_by_key or is_brief(step.query)
-        if seen is not state or not is_likely or not self.may_ask():
+        if seen is not state or not _is_likely_brief(plan, step.query) or not self.may_ask():
             return None
 
         def is_now(found: FirstRow) -> bool:
@@ -287,3 +286,9 @@ class AtOnce:
             if not self._journal.was_committed(trip.version, error):
                 raise lost_at_commit() from error
             return True
+
+
+def _is_likely_brief(plan: StatementPlan, query: Query) -> bool:
+    """True if a plan that reads finds all its rows by their keys, or was brief the last time."""
+    by_key = bool(plan.shapes) and all(found.shape == found.BY_KEY for found in plan.shapes)
+    return by_key or is_brief(query)

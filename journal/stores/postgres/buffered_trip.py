@@ -34,13 +34,13 @@ from journal.stores.postgres.arrow import array_text
 from journal.stores.postgres.catalog import TAKE_LOCK
 from journal.stores.postgres.few_rows import FEW_ROWS_MAX, query_of_values
 from journal.stores.postgres.one_trip import STATE_IS
+from journal.stores.postgres.pipeline_cursor import Sent
 from journal.stores.postgres.public import shown_tiers
 from journal.stores.postgres.rows import columns_of, values_of
 from journal.stores.postgres.section import SectionResult
 from journal.stores.postgres.stale_writes import lock_all
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres.text import EpochOf, rendered
-from journal.stores.postgres.together import Sent
 from journal.transactions.commit_plan import CommitPlan, commit_plan
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.head_tables import mine_of

@@ -36,10 +36,10 @@ from journal.records.schema import (
 from journal.records.statements import columns_of, execute, insert, rename_column, text_of
 from journal.stores.postgres.arrow import array_text
 from journal.stores.postgres.guards import guard_all
+from journal.stores.postgres.pipeline_cursor import FirstRow
 from journal.stores.postgres.privileges import PROTECT_ALL
 from journal.stores.postgres.server_functions import statements
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.together import FirstRow
 from journal.transactions.transaction_rows import TransactionRow
 
 WHAT = "the database's catalog"

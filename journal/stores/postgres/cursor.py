@@ -28,7 +28,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
-from journal.stores.postgres.together import CHUNK_ROWS, FirstRow, TogetherCursor, first_row
+from journal.stores.postgres.pipeline_cursor import CHUNK_ROWS, FirstRow, PipelineCursor, first_row
 from journal.stores.postgres.types import NUMERIC, WHOLE
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
@@ -95,7 +95,7 @@ def translated(error: psycopg.Error) -> PalimpsestError:
     return translate(state, message, hint=error.diag.message_hint)
 
 
-class ChunkCursor(TogetherCursor):
+class ChunkCursor(PipelineCursor):
     """A cursor of the client library whose rows are converted a chunk at a time."""
 
     has_far_moments = False
@@ -281,10 +281,12 @@ def in_python(rows: Rows, shown: Mapping[int, Callable[[Any], Any]]) -> Rows:
 
 
 def whole_number(value: Any) -> Any:
+    """A NUMERIC that stands for a whole number, as one."""
     return None if value is None else int(value)
 
 
 def span(value: Any) -> Any:
+    """An interval, or a list of them, as Python has it; raises DATA for one that is too long."""
     if isinstance(value, list):
         return [span(v) for v in value]
     if value is None:

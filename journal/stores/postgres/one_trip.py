@@ -24,10 +24,10 @@ from journal.records.schema import FORMAT, TRANSACTIONS
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import flat, layout
 from journal.stores.postgres.catalog import TAKE_LOCK
+from journal.stores.postgres.pipeline_cursor import Sent
 from journal.stores.postgres.stale_writes import lock_all
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.stores.postgres.text import Text, render, rendered
-from journal.stores.postgres.together import Sent
 from journal.transactions.state import JournalState
 from journal.transactions.transaction_rows import TransactionRow
 

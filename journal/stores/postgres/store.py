@@ -52,6 +52,14 @@ from journal.stores.postgres.few_rows import (
     query_of_values,
 )
 from journal.stores.postgres.outcome import Outcomes, leaves_open
+from journal.stores.postgres.pipeline_cursor import (
+    CHUNK_ROWS,
+    CommitFailed,
+    FirstRow,
+    Sent,
+    TooManyRows,
+    first_row,
+)
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import (
@@ -63,14 +71,6 @@ from journal.stores.postgres.text import (
     rendered,
     temporary,
     unreplaced,
-)
-from journal.stores.postgres.together import (
-    CHUNK_ROWS,
-    CommitFailed,
-    FirstRow,
-    Sent,
-    TooManyRows,
-    first_row,
 )
 from journal.stores.postgres.types import oids_of_numbers, stored_type
 

@@ -51,7 +51,7 @@ def first_row(result: PGresult) -> FirstRow:
     return tuple(result.get_value(0, i) for i in range(result.nfields))
 
 
-class TogetherCursor(RawCursor[tuple[Any, ...]]):
+class PipelineCursor(RawCursor[tuple[Any, ...]]):
     """See the module's head."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
