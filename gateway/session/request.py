@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
@@ -65,7 +65,11 @@ class StatementRequest:
             return self
         found: StatementRequest | None = self.cache.get(form)
         if found is None:
-            found = self.cache[form] = replace(self, form=form)
+            how = (self.batch, form, self.skips, self.stream_file)
+            found = StatementRequest(
+                self.parsed, self.parameters, self.settings, self.dialect, *how
+            )
+            self.cache[form] = found
         return found
 
 

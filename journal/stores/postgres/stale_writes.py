@@ -21,12 +21,16 @@ from journal.model.schema import Table, TableName
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import REFUSE, STALE_WRITES
 from journal.stores.postgres.flat import journal_table, named_journal
+from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import exact, rendered
 
 TRIGGER = "palimpsest_stale_writes"
 _NEW = "palimpsest_new"
 _QUOTE = "$stale$"
+_SETTING, _, _VALUE = A_GATEWAY.partition(", ")
+_OF_OTHERS = f"current_setting({_SETTING}, true) IS DISTINCT FROM {_VALUE}"
+"""A gateway looks at the versions of its rows itself, under the lock: ``versions_above``."""
 _PATIENTLY = (
     "set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN '2s'"
     " ELSE current_setting('lock_timeout') END, true)"
@@ -92,7 +96,7 @@ def put_trigger(session: PostgresSession, table: Table) -> None:
     session.text(f"DROP TRIGGER IF EXISTS {TRIGGER} ON {place}")
     session.text(
         f"CREATE TRIGGER {TRIGGER} AFTER INSERT ON {place} REFERENCING NEW TABLE AS {_NEW}"
-        f" FOR EACH STATEMENT EXECUTE FUNCTION {_function(table)}()"
+        f" FOR EACH STATEMENT WHEN ({_OF_OTHERS}) EXECUTE FUNCTION {_function(table)}()"
     )
 
 
