@@ -14,21 +14,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from gateway.config import Settings
 from gateway.lineage.ledger import LineageLedger
 from gateway.session.cancellation import Cancellation
 from gateway.session.column_names import client_names
 from gateway.session.commit_names import CommitNames
 from gateway.session.diagnosis import with_position
 from gateway.session.outcome import StatementOutcome
+from gateway.session.own_parameters import TimedSession, own_parameters
 from gateway.session.parameters import Given, bind
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
-from gateway.session.roles import RoleSession, acting_user
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import StatementOrigin
-from journal.model.plan import P_USER, StatementPlan
+from journal.model.plan import StatementPlan
 from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.state import JournalState
@@ -44,11 +43,9 @@ FINAL = frozenset({Code.CANCELLED, Code.OUTCOME_UNKNOWN})
 """Codes of a statement that must not be run otherwise."""
 
 
-class ReadingSession(RoleSession, Protocol):
+class ReadingSession(TimedSession, Protocol):
     """What of a session decides whether a read stands."""
 
-    settings: Settings
-    dialect: str
     journal: OpenJournal
     temporary: Temporary
     cancellation: Cancellation
@@ -114,12 +111,12 @@ class StandingReads:
             return None
         if not _stands(session, read):
             return None
-        bound = bind(parsed, parameters)
+        bound = {**own_parameters(session), **bind(parsed, parameters)}
         trips = session.journal.at_once
         if trips is None or parameter_kinds(bound) != read.kinds:
             return None
         plan, state = read.run.plan, read.run.state
-        given = {**read.run.given, **bound, P_USER: acting_user(session)}
+        given = {**read.run.given, **bound}
         try:
             found = trips.ask(plan, given, state, session.cancellation)
         except PalimpsestError as error:

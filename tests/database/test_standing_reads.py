@@ -171,3 +171,12 @@ def test_a_lost_connection_is_replaced(
         " = 'palimpsest' AND datname = current_database()"
     )
     assert con.execute(_PAGE).fetchall() == rows
+
+
+def test_the_time_goes_on(con: Connection, stood: list[bool]) -> None:
+    now = "SELECT now() FROM t WHERE id = ?"
+    seen = []
+    for _ in range(6):
+        seen += con.execute(now, [3]).fetchall()
+    assert seen == sorted(set(seen))
+    assert True in stood
