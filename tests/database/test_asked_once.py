@@ -61,7 +61,7 @@ def _value(con: Connection, key: int) -> Any:
 def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done in one trip: ``commit``, or ``ask``."""
     done: list[str] = []
-    commit, note = AtOnce.commit, AtOnce.asking
+    commit, note, ask = AtOnce.commit, AtOnce.asking, AtOnce.ask
 
     def committed(self: AtOnce, *given: Any) -> Any:
         version = commit(self, *given)
@@ -72,6 +72,12 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         done.append("ask")
         return note(self, *given)
 
+    def read_again(self: AtOnce, *given: Any) -> Any:
+        found = ask(self, *given)
+        done.extend([] if found is None else ["ask"])
+        return found
+
+    monkeypatch.setattr(AtOnce, "ask", read_again)
     monkeypatch.setattr(AtOnce, "commit", committed)
     monkeypatch.setattr(AtOnce, "asking", asked)
     return done
