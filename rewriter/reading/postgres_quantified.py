@@ -2,6 +2,7 @@
 
 x = ANY (l)    of a list that is NULL: unknown, where DuckDB says false
 d = ANY (?)    of moments: clients send them as texts, which DuckDB compares with none in a list
+x = ANY (ARRAY(SELECT ..))     the rows themselves, with which DuckDB compares no list
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ def spell_quantified(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if found is None:
         return None
     array, is_all = found
+    rows = array.expressions[0] if isinstance(array, exp.Array) and array.expressions else None
+    if isinstance(rows, exp.Select | exp.SetOperation):
+        made = node.copy()
+        of = exp.All if is_all else exp.Any
+        made.set("expression", of(this=exp.Subquery(this=rows.copy())))
+        return made
     kind = types.of(node.this).kind or ""
     made = node
     if isinstance(array, exp.Placeholder) and kind.partition(" ")[0] in _MOMENTS:
