@@ -13,6 +13,11 @@ from rewriter.name_resolution import position_of
 _PLAIN = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})
 """What a key does anyway."""
 _BOUNDS = ("minvalue", "maxvalue", "cycle", "order")
+_LARGEST = {
+    exp.DType.SMALLINT: (1 << 15) - 1,
+    exp.DType.INT: (1 << 31) - 1,
+    exp.DType.BIGINT: (1 << 63) - 1,
+}
 
 
 def check_key(names: Sequence[str], node: exp.Expr) -> None:
@@ -51,12 +56,27 @@ def check_key(names: Sequence[str], node: exp.Expr) -> None:
         raise _refusal(f"UNIQUE {kind.this.name.upper()}", advice, node)
 
 
-def check_identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> None:
-    """Raise NOT_SUPPORTED for numbers that are to stay within bounds or to begin again."""
-    asked = [name.upper() for name in _BOUNDS if node.args.get(name)]
+def check_identity_options(node: exp.GeneratedAsIdentityColumnConstraint, kind: exp.DType) -> None:
+    """Raise NOT_SUPPORTED for numbers that are to stay within bounds or to begin again.
+
+    ``kind`` is the type of the column, whose own bounds change nothing.
+    """
+    given = [name for name in _BOUNDS if node.args.get(name)]
+    asked = [name.upper() for name in given if not _is_of_the_type(node, name, kind)]
     if asked:
         advice = "leave it out: START WITH and INCREMENT BY are what there is; a CHECK sets bounds"
         raise _refusal(f"an identity column with {', '.join(asked)}", advice, node)
+
+
+def _is_of_the_type(
+    node: exp.GeneratedAsIdentityColumnConstraint, bound: str, kind: exp.DType
+) -> bool:
+    """True for MINVALUE 1 and the MAXVALUE of numbers that grow, which hold without a word."""
+    step = node.args.get("increment")
+    if bound not in {"minvalue", "maxvalue"} or (step is not None and int(step.sql()) < 0):
+        return False
+    wanted = 1 if bound == "minvalue" else _LARGEST.get(kind)
+    return int(node.args[bound].sql()) == wanted
 
 
 def _refusal(what: str, advice: str, node: exp.Expr) -> PalimpsestError:

@@ -34,8 +34,8 @@ from rewriter.definitions.generated_columns import (
     check_identity,
     generated_expression,
     generation_clauses,
-    identity_options,
     is_identity,
+    numbered,
     numbered_if_serial,
 )
 from rewriter.definitions.key_types import check_key_types
@@ -321,7 +321,7 @@ class TableDraft:
             case exp.CommentColumnConstraint() as kind:
                 self.columns[-1] = replace(column, comment=kind.this.name or None)
             case exp.GeneratedAsIdentityColumnConstraint() as kind if is_identity(kind):
-                self.columns[-1] = replace(column, identity=identity_options(kind), not_null=True)
+                self.columns[-1] = numbered(column, kind)
             case exp.AutoIncrementColumnConstraint():
                 self.columns[-1] = replace(column, identity=Identity(), not_null=True)
             case exp.Reference() as kind:

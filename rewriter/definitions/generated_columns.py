@@ -57,9 +57,14 @@ def is_identity(node: exp.GeneratedAsIdentityColumnConstraint) -> bool:
     return node.this is not None and node.args.get("expression") is None
 
 
-def identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:
-    """How the numbers are generated; raises NOT_SUPPORTED for bounds, which are not kept."""
-    check_identity_options(node)
+def numbered(column: Column, node: exp.GeneratedAsIdentityColumnConstraint) -> Column:
+    """A column whose numbers are generated as a constraint says."""
+    return replace(column, identity=identity_options(node, column), not_null=True)
+
+
+def identity_options(node: exp.GeneratedAsIdentityColumnConstraint, column: Column) -> Identity:
+    """How numbers of a column are generated; raises NOT_SUPPORTED for bounds of their own."""
+    check_identity_options(node, data_type(column.type).this)
 
     def number(name: str, default: int) -> int:
         value = node.args.get(name)

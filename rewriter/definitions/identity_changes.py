@@ -44,7 +44,7 @@ def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -
     index = change.column_index(action.name, action)
     stored = change.draft.columns[index]
     given = action.args.get(IDENTITY)
-    wanted = None if given is None else identity_options(given)
+    wanted = None if given is None else identity_options(given, stored)
     begins = any(action.args.get(name) for name in _CHANGES)
     needs_one = wanted is None or bool(action.args.get(KEEPS))
     if needs_one and stored.identity is None and action.args.get(IF_THERE):

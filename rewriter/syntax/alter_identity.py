@@ -95,12 +95,14 @@ def _read_options(made: exp.GeneratedAsIdentityColumnConstraint, reader: TokenRe
         raise reader.error("a bracket is not closed")
     options = sequence_options(reader.tokens[reader.place : end], reader.parse)
     reader.place = len(reader.tokens)
-    bounds = [n for n in ("minimum", "maximum", "cycles") if getattr(options, n)]
-    if bounds or options.said & {"owner", "restart"}:
-        raise _unsupported(options.said, reader)
-    for name in ("start", "increment"):
-        if getattr(options, name) is not None:
-            made.set(name, exp.Literal.number(getattr(options, name)))
+    if options.cycles or options.said & {"owner", "restart"}:
+        raise _unsupported(options.said & {"cycles", "owner", "restart"}, reader)
+    for name, value in (
+        *(("start", options.start), ("increment", options.increment)),
+        *(("minvalue", options.minimum), ("maxvalue", options.maximum)),
+    ):
+        if value is not None:
+            made.set(name, exp.Literal.number(value))
 
 
 def _unsupported(said: frozenset[str], reader: TokenReader) -> PalimpsestError:

@@ -1,7 +1,7 @@
 """Options of GENERATED .. AS IDENTITY in the order that every dialect parses. Pure.
 
 SQLAlchemy writes INCREMENT BY before START WITH. NO MINVALUE, NO MAXVALUE and NO CYCLE say what is
-so anyway.
+so anyway; table and column settle the name of the sequence, which SEQUENCE NAME gives.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 _FIRST = {"START": "WITH", "INCREMENT": "BY"}
 """The words that the others follow, and what may be left out behind them."""
-_BEGINS = frozenset({*_FIRST, "MINVALUE", "MAXVALUE", "NO", "CYCLE", "CACHE", "RESTART", "OWNED"})
+_BEGINS = frozenset(
+    {*_FIRST, "MINVALUE", "MAXVALUE", "NO", "CYCLE", "CACHE", "RESTART", "OWNED", "SEQUENCE"}
+)
 
 
 def with_ordered_identities(tokens: list[Token]) -> list[Token]:
@@ -42,14 +44,14 @@ def _ordered(tokens: list[Token]) -> list[Token]:
         if not options or (token.text.upper() in _BEGINS and not is_negated):
             options.append([])
         options[-1].append(token)
-    kept = [option for option in options if option[0].text.upper() != "NO"]
+    kept = [option for option in options if option[0].text.upper() not in {"NO", "SEQUENCE"}]
     kept.sort(key=lambda option: _place(option[0].text.upper()))
     return [token for option in kept for token in _spelled_out(option)]
 
 
 def _place(word: str) -> int:
-    """Where an option stands among the others, by its first word; a name comes before all."""
-    return -1 if word == "SEQUENCE" else (*_FIRST, word).index(word)
+    """Where an option stands among the others, by its first word."""
+    return (*_FIRST, word).index(word)
 
 
 def _spelled_out(option: list[Token]) -> list[Token]:

@@ -105,3 +105,33 @@ def test_domains_refuse_null_whatever_a_column_says(con: Connection) -> None:
     con.execute("INSERT INTO d VALUES (1, '{a}')")
     con.execute("DROP TABLE d")
     con.execute("DROP TYPE filled")
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("INTEGER", "SEQUENCE NAME i_id_seq INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 CACHE 1"),
+        ("BIGINT", "MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1"),
+        ("SMALLINT", "START 1 MAXVALUE 32767"),
+    ],
+)
+def test_bounds_of_a_type_hold_for_its_identity_anyway(
+    con: Connection, kind: str, options: str
+) -> None:
+    con.execute(f"CREATE TABLE i (id {kind} GENERATED ALWAYS AS IDENTITY ({options}), b INTEGER)")
+    con.execute(f"CREATE TABLE j (id {kind} NOT NULL, b INTEGER)")
+    con.execute(f"ALTER TABLE j ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY ({options})")
+    for table in ("i", "j"):
+        con.execute(f"INSERT INTO {table} (b) VALUES (5), (6)")
+        assert con.execute(f"SELECT id, b FROM {table} ORDER BY 1").fetchall() == [(1, 5), (2, 6)]
+
+
+@pytest.mark.parametrize(
+    "options", ["MAXVALUE 5", "MINVALUE 2", "CYCLE", "INCREMENT -1 MINVALUE 1"]
+)
+def test_other_bounds_of_an_identity_are_refused(con: Connection, options: str) -> None:
+    con.execute("CREATE TABLE j (id INTEGER NOT NULL)")
+    with pytest.raises(gateway.NotSupportedError, match="identity column with"):
+        con.execute(f"CREATE TABLE i (id INTEGER GENERATED ALWAYS AS IDENTITY ({options}))")
+    with pytest.raises(gateway.NotSupportedError, match="identity column with"):
+        con.execute(f"ALTER TABLE j ALTER id ADD GENERATED ALWAYS AS IDENTITY ({options})")

@@ -328,3 +328,21 @@ def test_views_read_rows_from_json(store: Store) -> None:
     con.execute("""CREATE VIEW w AS SELECT * FROM json_each('{"b": 7}') AS e""")
     assert con.execute("SELECT * FROM v ORDER BY a").fetchall() == [(1, 5), (1, 6)]
     assert con.execute("SELECT key, value FROM w").fetchall() == [("b", "7")]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions and lists")
+def test_any_and_all_of_an_array_of_rows_compare_with_the_rows(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (1), (2), (3)")
+    con.execute("CREATE TABLE u (b INTEGER)")
+    con.execute("INSERT INTO u VALUES (1), (2), (NULL)")
+    for condition, wanted in (
+        ("a = ANY(ARRAY(SELECT b FROM u))", [(1,), (2,)]),
+        ("a <> ALL(ARRAY(SELECT b FROM u))", []),
+        ("a <> ALL(ARRAY(SELECT b FROM u WHERE b IS NOT NULL))", [(3,)]),
+        ("NOT a = ANY(ARRAY(SELECT b FROM u WHERE b > 1))", [(1,), (3,)]),
+    ):
+        found = con.execute(f"SELECT a FROM t WHERE {condition} ORDER BY a").fetchall()
+        assert found == wanted, condition
