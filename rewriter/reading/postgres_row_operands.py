@@ -36,7 +36,7 @@ _Row = tuple[str, Sequence[str]]
 
 def with_row_operands(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
     """The tree as the store compares rows; the same where no operand is a whole row."""
-    compares = any(_may_be_row(n.this) for n in tree.find_all(*_KINDS))
+    compares = any(_row(node.this, context) is not None for node in tree.find_all(*_KINDS))
     if not compares and not any(_is_argument(star, context) for star in tree.find_all(exp.Star)):
         return tree
     holder = exp.Paren(this=copy_tree(tree))
