@@ -107,6 +107,7 @@ def test_transactions_warn_of_what_changes_nothing(
         for statement in (
             *("COMMIT", "ROLLBACK", "END", "ABORT", "SET LOCAL work_mem = '8MB'"),
             *("SET CONSTRAINTS ALL DEFERRED", "SET TRANSACTION READ ONLY", "SELECT 1; COMMIT"),
+            "SET transaction_isolation = 'repeatable read'",
             *("START TRANSACTION", "BEGIN", "SET LOCAL work_mem = '8MB'", "SELECT nothing"),
             *("BEGIN", "ROLLBACK", "SELECT 1; BEGIN; SELECT 1", "COMMIT; COMMIT"),
         ):

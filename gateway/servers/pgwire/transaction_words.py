@@ -7,12 +7,11 @@ from rewriter.syntax.parsing import Parsed
 
 Warned = tuple[str, str]
 """The SQLSTATE of a warning, and its text."""
-_OF_TRANSACTION = frozenset({"transaction_isolation", "transaction_read_only"})
 
 
 def begin_tag(parsed: Parsed) -> str:
     """The tag of a statement that begins a transaction."""
-    return "START TRANSACTION" if parsed.text.lstrip()[:5].upper() == "START" else "BEGIN"
+    return "START TRANSACTION" if _begins_with(parsed, "START") else "BEGIN"
 
 
 def warning_of(parsed: Parsed, *, in_transaction: bool, is_implicit: bool) -> Warned | None:
@@ -25,14 +24,18 @@ def warning_of(parsed: Parsed, *, in_transaction: bool, is_implicit: bool) -> Wa
             return "25001", "there is already a transaction in progress"
         case Commit(False) | Rollback(None, False) if not in_transaction or is_implicit:
             return "25P01", "there is no transaction in progress"
-        case SetSetting(name, local=True) if not in_transaction:
-            return _outside("SET TRANSACTION" if name in _OF_TRANSACTION else "SET LOCAL")
-        case SetSetting("transaction_isolation") if not in_transaction:
+        case SetSetting() if not in_transaction and _begins_with(parsed, "SET", "TRANSACTION"):
             return _outside("SET TRANSACTION")
+        case SetSetting(local=True) if not in_transaction:
+            return _outside("SET LOCAL")
         case SetConstraints() if not in_transaction:
             return _outside("SET CONSTRAINTS")
         case _:
             return None
+
+
+def _begins_with(parsed: Parsed, *words: str) -> bool:
+    return tuple(parsed.text.upper().split(None, len(words))[: len(words)]) == words
 
 
 def _outside(what: str) -> Warned:
