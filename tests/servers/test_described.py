@@ -182,3 +182,23 @@ def test_texts_of_a_length_are_filled_up_and_json_is_no_jsonb(
         found.append((types, cursor.fetchall()))
         con.execute("DROP TABLE filled")
     assert found[0] == found[1]
+
+
+def test_plans_name_the_outputs_of_prepared_statements(
+    both: tuple[Connection, Connection],
+) -> None:
+    """sqlx asks for them, to see which columns an outer join may leave NULL."""
+    for number, (query, is_outer) in enumerate(
+        (
+            ("SELECT id, name FROM told WHERE id = $1", False),
+            ("SELECT a.id, b.id FROM told a LEFT JOIN told b ON b.id = a.id + $1", True),
+        )
+    ):
+        found = []
+        for con in both:
+            con.pgconn.prepare(f"asked_{number}".encode(), query.encode())
+            explain = f"EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE asked_{number}(NULL)"
+            found.append(con.execute(explain.encode()).fetchall()[0][0][0]["Plan"])
+        mine, wanted = found
+        assert len(set(mine["Output"])) == len(wanted["Output"])
+        assert (mine.get("Join Type") == "Full") == is_outer

@@ -14,6 +14,7 @@ from gateway.servers.pgwire.cursors import (
     cursor_command,
     split_at_cursors,
 )
+from gateway.servers.pgwire.explained import explained_name, plan_of
 from gateway.servers.pgwire.given_types import describe_as_given
 from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
@@ -51,6 +52,11 @@ class StatementStore:
         command = cursor_command(text)
         if command is not None:
             return [PreparedStatement(text, None, cursor=command)]
+        name = explained_name(text)
+        explained = None if name is None else self._named.get(name)
+        if explained is not None:
+            plan = plan_of(explained.parsed, self.columns(explained) or ())
+            return [PreparedStatement(text, None, catalog=plan)]
         queries = catalog_queries(text)
         if queries is not None:
             return [PreparedStatement(text, None, catalog=query) for query in queries]
