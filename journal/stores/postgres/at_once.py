@@ -1,7 +1,8 @@
 """Statements and commits that take one trip to the server, on the state that was seen last.
 
     a write of its own         committed as it is sent (``one_trip``)
-    in a client's transaction  a query, in a transaction of the server that lasts as long
+    in a client's transaction  a query, and after it the state
+    a read that stands         the same, without a statement around it
     COMMIT of few rows         rows, checks and record (``buffered_trip``)
 
 It is tried while the commits of this process follow each other: whoever finds that another gateway
