@@ -36,8 +36,7 @@ def spell_match_groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Exp
 
 def spell_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     """``regexp_matches``: a row for the first match, or for each one with the flag ``g``."""
-    is_output = isinstance(node.parent, exp.Select | exp.Alias) and node.arg_key != "from_"
-    if not is_output or len(arguments) not in {2, 3}:
+    if not _is_in_output(node) or len(arguments) not in {2, 3}:
         return None
     text, flags = arguments[0], _flags(node, arguments)
     pattern = _pattern(node, arguments[1], flags)
@@ -48,11 +47,26 @@ def spell_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | N
             p=pattern,
             g=_groups(node, arguments),
         )
-        return exp.Explode(this=once)
+        return _rows_of(once, node)
     places = _places(node, arguments[1])
     each = [fill("regexp_extract_all(t, p, n)", t=text, p=pattern, n=n) for n in places]
     row = exp.Array(expressions=[call("list_extract", one, variable("i")) for one in each])
-    return fill("unnest(list_transform(range(1, len(l) + 1), LAMBDA i: r))", l=each[0], r=row)
+    matches = fill("list_transform(range(1, len(l) + 1), LAMBDA i: r)", l=each[0], r=row)
+    return _rows_of(matches, node)
+
+
+def _is_in_output(node: exp.Expr) -> bool:
+    """True for a part of an output, which may give rows."""
+    while not isinstance(node.parent, exp.Query | exp.Unnest | None):
+        node = node.parent
+    return isinstance(node.parent, exp.Select | exp.Unnest) and node.arg_key == "expressions"
+
+
+def _rows_of(matches: exp.Expr, node: exp.Expr) -> exp.Expr:
+    """A row of each match; all of their groups for ``unnest()`` of them."""
+    if isinstance(node.parent, exp.Explode | exp.Unnest):
+        return call("flatten", matches)
+    return exp.Explode(this=matches)
 
 
 def spell_substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:

@@ -51,7 +51,7 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
 }
 _CALL_KINDS = {
     **dict.fromkeys(("age", "make_interval"), "INTERVAL"),
-    **dict.fromkeys(("regexp_match", "regexp_split_to_array"), "VARCHAR[]"),
+    **dict.fromkeys(("regexp_match", "regexp_matches", "regexp_split_to_array"), "VARCHAR[]"),
     **dict.fromkeys(("now", "to_timestamp"), "TIMESTAMPTZ"),
     "to_char": "VARCHAR",
     "to_date": "DATE",
