@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from gateway.session.copy_targets import target_table
+from gateway.session.copy_targets import copied_table
 from journal.local_engine.csv_errors import BadValue, first_bad_value, width_of
 from journal.model.errors import OF_VALUES, Code, PalimpsestError
 from journal.model.places import local_path
@@ -49,7 +49,7 @@ def _with_place(
     error: PalimpsestError, ast: exp.Copy, catalog: CatalogSnapshot, path: Sequence[str]
 ) -> PalimpsestError | None:
     files = ast.args.get("files") or []
-    table = target_table(ast, catalog, path)
+    table = copied_table(ast, catalog, path)
     if len(files) != 1 or table is None:
         return None
     options = given_options(ast)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from journal.model.schema import CatalogSnapshot, Table, TableName
 
 
-def target_table(ast: exp.Expr, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
+def copied_table(ast: exp.Expr, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
     """The table of a COPY, with the schemas of ``path`` for a bare name; None where none is."""
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     if not isinstance(node, exp.Table):

@@ -17,7 +17,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from gateway.session.bulk_loads import SKIP
 from gateway.session.cancellation import Cancellation
-from gateway.session.copy_targets import target_table
+from gateway.session.copy_targets import copied_table
 from gateway.session.diagnosis import file_error
 from gateway.session.outcome import StatementOutcome
 from journal.local_engine.file_session import file_session
@@ -90,7 +90,7 @@ def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) ->
     options = given_options(ast)
     skips = skips_suppressed(options, ast)
     seen = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
-    table = target_table(ast, seen, session.settings.search_path)
+    table = copied_table(ast, seen, session.settings.search_path)
     if table is None:
         # What is wrong with it, the rewriter says best.
         return session.run_bound(parsed, bound)

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import target_table
+from gateway.session.copy_targets import copied_table
 from gateway.session.diagnosis import file_error
 from gateway.session.file_loads import LoadSession, load_rows
 from gateway.session.outcome import StatementOutcome
@@ -80,7 +80,7 @@ def copy_rejecting(
     bare.set("params", kept)
     plain = replace(parsed, statement=SqlStatement(bare), text=f"{parsed.text} -- ON_ERROR stop")
     seen = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
-    table = target_table(ast, seen, session.settings.search_path)
+    table = copied_table(ast, seen, session.settings.search_path)
     if rejects is None or table is None:
         # What is wrong with the table, the rewriter says best.
         return plain, None

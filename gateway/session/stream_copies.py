@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import target_table
+from gateway.session.copy_targets import copied_table
 from gateway.session.copy_text import (
     CopyFormat,
     check_header,
@@ -231,7 +231,7 @@ def no_rows(ast: exp.Expr, session: ClientSession) -> str:
     target = ast.this
     table = target.this if isinstance(target, exp.Schema) else target
     columns: list[exp.Expr] = [exp.column(c.copy()) for c in target.expressions]
-    known = target_table(ast, session.catalog, session.settings.search_path)
+    known = copied_table(ast, session.catalog, session.settings.search_path)
     if not columns and known is not None:
         columns = [exp.column(ident(c.name)) for c in writable_columns(known.columns)]
     rows = exp.select(*columns or [exp.Star()]).from_(table.copy()).where(exp.false())
@@ -246,7 +246,7 @@ def query_of(ast: exp.Expr, session: ClientSession) -> exp.Subquery:
         return source.copy()
     columns = None
     if session.dialect == "postgres":
-        table = target_table(ast, session.catalog, session.settings.search_path)
+        table = copied_table(ast, session.catalog, session.settings.search_path)
         columns = copied_columns(source, table)
     if isinstance(source, exp.Schema):
         names = [exp.column(c.copy()) for c in source.expressions]

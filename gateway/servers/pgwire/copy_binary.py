@@ -21,7 +21,7 @@ from gateway.servers.pgwire.messages import BINARY
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.types import element_type, field_of
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import target_table
+from gateway.session.copy_targets import copied_table
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from gateway.session.stream_copies import no_rows
@@ -69,7 +69,7 @@ class BinaryLoad:
         self._session, self._ast = session, ast
         catalog = session.catalog
         seen = visible_to(catalog, catalog.rights_of(session.settings.role))
-        table = target_table(ast, seen, session.settings.search_path)
+        table = copied_table(ast, seen, session.settings.search_path)
         self._columns: list[Column] = [] if table is None else target_columns(ast, table)
         if not self._columns:
             # It fails as the COPY would, before any row comes.
