@@ -97,7 +97,10 @@ def _column_of(column: exp.Column, select: exp.Select, context: RewriteContext) 
     if not isinstance(node, exp.Table) or not is_named(node) or is_cte(node):
         return None
     alias = node.args.get("alias")
-    found = context.catalog.get(table_name(node, context))
+    name = table_name(node, context)
+    found = context.catalog.get(name)
+    if column.args.get("db") is not None and fold(column.db) != name.key[0]:
+        return None
     if not isinstance(found, Table) or (alias is not None and alias.columns):
         return None
     return found.find(column.name)

@@ -51,7 +51,7 @@ from rewriter.reading.lasting_rows import lasting_rows
 from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.policy_conditions import PolicyReads, row_security
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
-from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
+from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named, without_schemas
 from rewriter.reading.sources import (
     file_function,
     journal_in_the_past,
@@ -117,7 +117,7 @@ class Reads:
         """``query`` with every logical table replaced; the AST given is changed in place."""
         moment = self._moment or self._of_session()
         expand_types(query, self.context)
-        nodes = Nodes.of(query)
+        nodes = without_schemas(Nodes.of(query), self.context)
         self.may_fail |= may_fail(nodes, self.context, is_asked=self._is_asked)
         if self.context.capabilities.plans_unions_apart and name_what_exists(nodes, self.context):
             nodes = Nodes.of(query)

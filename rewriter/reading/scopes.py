@@ -19,6 +19,7 @@ from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import INTERNAL, is_cte, is_database, position_of, table_name
 from rewriter.reading.version_columns import version_column_names
+from rewriter.reading.visible_columns import relations_of
 
 Key = tuple[str, str]
 """How columns begin that the rewriter adds for itself."""
@@ -39,8 +40,10 @@ class Scopes:
     tables: list[exp.Table]
     columns: list[exp.Column]
     ctes: frozenset[int]
+    _aliases: frozenset[str]
     _sources: dict[int, dict[Key, exp.Table]] = field(default_factory=dict)
     _doubled: dict[int, set[str]] = field(default_factory=dict)
+    _shared: set[str] = field(default_factory=set)
 
     @staticmethod
     def of(nodes: Nodes, context: RewriteContext) -> Scopes:
@@ -50,10 +53,11 @@ class Scopes:
             if column.name.startswith(INTERNAL):
                 _refuse_internal(column)
         ctes = frozenset(id(t) for t in tables if is_named(t) and is_cte(t))
-        return Scopes(context, tables, columns, ctes)
+        aliases = frozenset(fold(alias.name) for alias in nodes.all(exp.TableAlias))
+        return Scopes(context, tables, columns, ctes, aliases)
 
     def resolve(self) -> None:
-        """Give equal table names in one FROM aliases of their own, and take schemas off columns."""
+        """Give tables of one name aliases of their own, and take schemas off columns."""
         qualified = [c for c in self.columns if c.args.get("db") is not None]
         if not qualified and not self._may_double():
             return
@@ -63,13 +67,13 @@ class Scopes:
                 if not table.alias:
                     name = table_name(table, self.context)
                     self._sources.setdefault(id(select), {})[name.key] = table
-        for found in self._sources.values():
-            self._rename_doubled(found)
+        self._tell_apart({fold(column.table) for column in qualified})
         for column in self.columns:
             if column.args.get("db") is not None:
                 self._unqualify(column)
             elif column.table:
                 self._check_doubled(column)
+                self._point(column)
 
     def _may_double(self) -> bool:
         names = [fold(t.name) for t in self.tables if t.args.get("db") is not None and not t.alias]
@@ -78,14 +82,34 @@ class Scopes:
         every = [fold(t.name) for t in self.tables if not t.alias]
         return any(every.count(name) > 1 for name in names)
 
-    def _rename_doubled(self, found: dict[Key, exp.Table]) -> None:
-        names = [name for _, name in found]
-        for (schema, name), table in found.items():
-            if names.count(name) > 1:
-                alias = exp.TableAlias(this=ident(f"{schema}.{name}"))
-                table.set("alias", alias)
-                select = table.find_ancestor(exp.Select)
-                self._doubled.setdefault(id(select), set()).add(name)
+    def _tell_apart(self, qualified: set[str]) -> None:
+        """Give those of several schemas an alias, also where a query inside reads the other.
+
+        One of the ``qualified`` names may be another relation's alias as well.
+        """
+        named = {key for found in self._sources.values() for key in found}
+        every = [*(name for _, name in named), *(self._aliases & qualified)]
+        for select, found in self._sources.items():
+            names = [name for _, name in found]
+            for (schema, name), table in found.items():
+                if every.count(name) > 1:
+                    give_alias(table, schema)
+                    self._shared.add(name)
+                if names.count(name) > 1:
+                    self._doubled.setdefault(select, set()).add(name)
+
+    def _point(self, column: exp.Column) -> None:
+        """Name the alias that the nearest table of a column's name was given."""
+        wanted = fold(column.table)
+        select = column.find_ancestor(exp.Select) if wanted in self._shared else None
+        while select is not None:
+            for (_, name), table in self._sources.get(id(select), {}).items():
+                if name == wanted:
+                    column.set("table", ident(table.alias))
+                    return
+            if any(fold(source.alias_or_name) == wanted for source in relations_of(select)):
+                return
+            select = select.find_ancestor(exp.Select)
 
     def _unqualify(self, column: exp.Column) -> None:
         parts = [p for p in ("catalog", "db", "table") if column.args.get(p) is not None]
@@ -154,6 +178,18 @@ class Scopes:
         return not select.args.get("laterals") and all(
             isinstance(s, exp.Table) and is_named(s) and id(s) not in self.ctes for s in sources
         )
+
+
+def without_schemas(nodes: Nodes, context: RewriteContext) -> Nodes:
+    """The nodes with no schemas on columns, for what knows sources by names and aliases alone."""
+    if any(column.args.get("db") is not None for column in nodes.all(exp.Column)):
+        Scopes.of(nodes, context).resolve()
+    return nodes
+
+
+def give_alias(table: exp.Table, schema: str) -> None:
+    """Let a table be known by its schema and name, beside others of that name."""
+    table.set("alias", exp.TableAlias(this=ident(f"{schema}.{fold(table.name)}")))
 
 
 def _refuse_internal(column: exp.Column) -> None:

@@ -21,7 +21,7 @@ from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
-from rewriter.writing.qualified import without_schema
+from rewriter.writing.qualified import tell_apart, without_schema
 from rewriter.writing.returned_stars import spell_out_stars
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.rows_named import spell_out_rows
@@ -38,6 +38,8 @@ from rewriter.writing.target_rows import chosen_rows, source_joins, sources_of
 
 def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPart:
     """The part of a DELETE."""
+    if isinstance(ast.this, exp.Table):
+        tell_apart(ast, ast.this, reads.context)
     node, joins, behind_target = _target(ast)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
