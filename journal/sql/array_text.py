@@ -164,4 +164,7 @@ def _listed(text: str, at: int) -> tuple[Any, int]:
     plain = _WORD.match(text, at)
     assert plain is not None
     word = plain[0].strip()
+    if re.search(r"(?<!\\)['\"]", word):
+        raise ValueError(f"it has a quote within {word}")
+    word = re.sub(r"\\(['\"])", r"\1", word)
     return (None if word.upper() == "NULL" else word), plain.end()

@@ -14,8 +14,6 @@ compares a FLOAT as a DOUBLE, which 0.1 is not.
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
 from journal.model.schema import Column, Table
@@ -26,7 +24,6 @@ from rewriter.reading.duckdb_checks import MOMENTS, day_of_text
 from rewriter.reading.duckdb_types import FLOATS, DuckDBTypes
 from rewriter.reading.value_types import KIND
 
-_SCALE = re.compile(r"DECIMAL\(\d+, ?(\d+)\)")
 _SCALE_DEFAULT = 3
 """Of a DECIMAL without digits, which is DECIMAL(18, 3)."""
 COMPARISONS = (
@@ -82,18 +79,18 @@ def compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 
 def _compared_values(node: exp.Expr) -> list[exp.Expr]:
     """The values that are compared with each other."""
-    values = [node.this]
     if isinstance(node, exp.Case):
-        return [*values, *(part.this for part in node.args["ifs"])]
-    if isinstance(node, exp.Between):
-        return [*values, node.args["low"], node.args["high"]]
-    if not isinstance(node, exp.In):
-        return [*values, node.expression]
-    query = node.args.get("query")
-    inner = query.unnest() if isinstance(query, exp.Expr) else None
-    if isinstance(inner, exp.Select) and len(inner.expressions) == 1 and not inner.is_star:
-        return [*values, inner.expressions[0].unalias()]
-    return [*values, *node.expressions]
+        others = [part.this for part in node.args["ifs"]]
+    elif isinstance(node, exp.Between):
+        others = [node.args["low"], node.args["high"]]
+    elif isinstance(node, exp.In):
+        query = node.args.get("query")
+        inner = query.unnest() if isinstance(query, exp.Expr) else None
+        is_one = isinstance(inner, exp.Select) and len(inner.expressions) == 1
+        others = [inner.expressions[0].unalias()] if inner and is_one else node.expressions
+    else:
+        others = [node.expression]
+    return [value for value in (node.this, *others) if not isinstance(value, exp.Null)]
 
 
 def assigned(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:

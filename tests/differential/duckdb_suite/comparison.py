@@ -24,7 +24,7 @@ INTERNAL = {
     "ATTACH, other databases": r"^\s*(ATTACH|DETACH|USE|COPY FROM|EXPORT|IMPORT)\b"
     r"|\['storage_version'\]|\bversion_1_\d_0\.",
     "PRAGMA": r"^\s*(PRAGMA|CHECKPOINT|FORCE CHECKPOINT)\b",
-    "logs and profiles": r"duckdb_logs|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB"
+    "logs and profiles": r"duckdb_(logs|profil)|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB"
     r"|logging_storage|profile_attach|profiling_output|metrics_output|replay_metrics",
     "extensions and secrets": r"^\s*(INSTALL|LOAD|UPDATE EXT|(CREATE|DROP) (\w+ )*SECRET)\b",
     "storage of DuckDB": r"pragma_storage_info|pragma_database_size|duckdb_(temporary|memory|opt)"
@@ -80,7 +80,8 @@ DOCUMENTED = {
     r"|no type TIMESTAMPTZ_NS",
     "queries where values are listed": r"ENUM of a query|a query inside PIVOT"
     r"|PIVOT without a list of values inside a write",
-    "pg_catalog": r"PAL-201\].*ask the server itself for its own catalog",
+    "pg_catalog": r"PAL-201\].*ask the server itself for its own catalog|"
+    r"PAL-110\] the function has_\w+_privilege is not",
     "values at random": r"^at random\n",
 }
 """What docs/sql.md and its neighbours tell of the differences from DuckDB, by their texts."""
