@@ -100,4 +100,6 @@ def _columns(select: exp.Select, context: RewriteContext) -> _Columns | None:
         left = [pair for pair in shown if pair[1] is None or fold(pair[1]) not in joined]
         right = [(alias, n) for n in names or (None,) if n is None or fold(n) not in joined]
         shown = [*first, *left, *right]
-    return _Columns(shown, of)
+    known = [fold(name) for _, name in shown if name]
+    is_ambiguous = any(not alias and name and known.count(fold(name)) > 1 for alias, name in shown)
+    return None if is_ambiguous else _Columns(shown, of)
