@@ -6,6 +6,7 @@ date_trunc('day', t, 'Asia/Tokyo')  cut in the time of that zone
 date_bin('15 minutes', t, o)        time_bucket
 justify_hours(i)                    months, days and the rest, each by itself
 clock_timestamp()                   the moment of the statement
+a - b                               of moments with a zone, the time that passed between them
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from journal.model.schema import fold
 from journal.sql.builders import call, fill
 from journal.sql.clock import STATEMENT_TIMESTAMP
 from rewriter.reading.postgres_calls import Spell
+from rewriter.reading.value_types import KIND
 
 _FRACTIONS = {
     "SECOND": "CAST(EXTRACT(microseconds FROM t) * 0.000001 AS DECIMAL(18, 6))",
@@ -29,6 +31,26 @@ _MONTHS = "(year(i) * 12 + month(i))"
 _TIME = "(hour(i) * 3600000000 + minute(i) * 60000000 + microsecond(i))"
 _DAY, _MONTH = 86_400_000_000, 2_592_000_000_000
 """Microseconds of a day, and of a month of thirty days."""
+
+_ELAPSED = (
+    "(CAST(a AS TIMESTAMPTZ) AT TIME ZONE 'UTC') - (CAST(b AS TIMESTAMPTZ) AT TIME ZONE 'UTC')"
+)
+_ZONED = frozenset({"TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"})
+
+
+def spell_difference(node: exp.Sub, left: str, right: str) -> exp.Expr | None:
+    """``a - b`` by the types of both, of moments with a zone and of times of day; None for others.
+
+    DuckDB counts the days between two moments by the clock of the session's zone.
+    """
+    parts = {"a": exp.paren(node.this.copy()), "b": exp.paren(node.expression.copy())}
+    if left == right == "TIME":
+        return fill("to_microseconds(epoch_us(a) - epoch_us(b))", **parts)
+    if _ZONED & {left, right} and {left, right} <= _ZONED | {"TIMESTAMP", "DATE"}:
+        made = exp.paren(fill(_ELAPSED, **parts))
+        made.meta[KIND] = "INTERVAL"
+        return made
+    return None
 
 
 def _carried(high: str, low: str, size: int) -> tuple[str, str]:

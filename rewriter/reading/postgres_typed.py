@@ -60,6 +60,7 @@ from rewriter.reading.postgres_moments import (
     native_current,
     rounded_moment,
     spell_current,
+    spell_difference,
     spell_fraction,
     spell_today,
 )
@@ -165,8 +166,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     sides = {"this": node.this, "expression": node.expression}
     kinds = {name: types.of(side).kind or "" for name, side in sides.items()}
     changed: dict[str, exp.Expr] = {}
-    if isinstance(node, exp.Sub) and all(kind == "TIME" for kind in kinds.values()):
-        return fill("to_microseconds(epoch_us(a) - epoch_us(b))", a=node.this, b=node.expression)
+    if isinstance(node, exp.Sub) and (apart := spell_difference(node, *kinds.values())) is not None:
+        return apart
     if isinstance(node, exp.Add | exp.Sub) and (days := spell_days(node, kinds)) is not None:
         return days
     for name, other in (("this", "expression"), ("expression", "this")):
