@@ -47,28 +47,38 @@ BEGIN
     RAISE EXCEPTION 'value "%" is out of range for type tinyint', $1 USING ERRCODE = '22003';
 END $$
 
--- A DOUBLE without a fraction, with all of its digits; beyond all types if it is none.
-CREATE OR REPLACE FUNCTION _palimpsest.whole_number(double precision)
+-- A DOUBLE of 2^53 or more with all of its digits; beyond all types if it is none.
+CREATE OR REPLACE FUNCTION _palimpsest.large_number(double precision)
 RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-    SELECT CASE WHEN abs($1) < 9007199254740992 THEN $1::bigint::numeric
-                WHEN abs($1) < 'Infinity' THEN pg_catalog.round(
+    SELECT CASE WHEN abs($1) < 'Infinity' THEN pg_catalog.round(
                     ($1 / 2::double precision ^ floor(ln(abs($1)) / ln(2::double precision) - 54)
                     )::bigint * 2::numeric ^ floor(
                         ln(abs($1)) / ln(2::double precision) - 54)::numeric, 0)
                 ELSE '1e999'::numeric END
 $$
 
+-- A DOUBLE without a fraction, with all of its digits. Neither this function nor the next two are
+-- STRICT: the server puts what they say in the place of a call, which takes a tenth of its time.
+CREATE OR REPLACE FUNCTION _palimpsest.whole_number(double precision)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE CALLED ON NULL INPUT AS $$
+    SELECT CASE WHEN abs($1) < 9007199254740992 THEN $1::bigint::numeric
+                ELSE _palimpsest.large_number($1) END
+$$
+
 -- A DOUBLE as a DECIMAL with a number of digits behind the point.
 CREATE OR REPLACE FUNCTION _palimpsest.scaled(double precision, integer)
-RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-    SELECT _palimpsest.whole_number(
-               trunc(v) + CASE WHEN abs(v - trunc(v)) >= 0.5 THEN sign(v) ELSE 0 END
-           ) * ('1e-' || $2)::numeric
-    FROM (SELECT $1 * 10::double precision ^ $2 AS v) AS shifted
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE CALLED ON NULL INPUT AS $$
+    SELECT CASE WHEN abs($1 * 10::double precision ^ $2) < 9007199254740992
+                THEN (trunc($1 * 10::double precision ^ $2) + CASE
+                          WHEN abs($1 * 10::double precision ^ $2
+                                   - trunc($1 * 10::double precision ^ $2)) >= 0.5
+                          THEN sign($1) ELSE 0 END)::bigint::numeric
+                ELSE _palimpsest.large_number($1 * 10::double precision ^ $2)
+           END * ('1e-' || $2::text)::numeric
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.nearest(double precision)
-RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE CALLED ON NULL INPUT AS
 'SELECT _palimpsest.whole_number(pg_catalog.round($1))'
 
 CREATE OR REPLACE FUNCTION _palimpsest.before_point(double precision)
