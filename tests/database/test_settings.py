@@ -123,3 +123,13 @@ def test_a_url_reaches_the_client_library_as_it_is_written(cluster: Cluster, dat
         f"palimpsest+postgresql:///{database}?{socket}&{asked}", autocommit=True
     ) as con:
         assert _code(con, "SELECT pg_sleep(60)") == "PAL-407"
+
+
+def test_the_server_compiles_only_what_a_url_asks_it_to(cluster: Cluster, database: str) -> None:
+    url = cluster.url(database)
+    joint = "&" if "?" in url else "?"
+    for asked, wanted in (("", "off"), (f"{joint}options=-c%20jit%3Don", "on")):
+        with gateway.connect(url + asked) as con:
+            journal = con.session.journal
+            with journal.store.lent() as session:
+                assert session.text("SHOW jit") == [(wanted,)]

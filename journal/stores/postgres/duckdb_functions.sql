@@ -47,9 +47,10 @@ BEGIN
     RAISE EXCEPTION 'value "%" is out of range for type tinyint', $1 USING ERRCODE = '22003';
 END $$
 
--- A DOUBLE of 2^53 or more with all of its digits; beyond all types if it is none.
+-- A DOUBLE of 2^53 or more with all of its digits; beyond all types if it is none. It is seldom
+-- called where it stands: by its usual COST the server would compile each statement of many rows.
 CREATE OR REPLACE FUNCTION _palimpsest.large_number(double precision)
-RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT COST 1 AS $$
     SELECT CASE WHEN abs($1) < 'Infinity' THEN pg_catalog.round(
                     ($1 / 2::double precision ^ floor(ln(abs($1)) / ln(2::double precision) - 54)
                     )::bigint * 2::numeric ^ floor(

@@ -39,6 +39,9 @@ _OPTIONS = (
     " -c transform_null_equals=off -c client_min_messages=warning"
 )
 """What decides how values are written and read, whatever is set for the role or the database."""
+_UNLESS_TOLD = "-c jit=off"
+"""A session that has compiled one statement loads its compiler into each parallel worker from then
+on, which takes 10 ms of a processor; most queries do not take much longer themselves."""
 _OURS = (
     "SELECT set_config('search_path',"
     " concat_ws(', ', nullif(current_setting('search_path'), ''), '_palimpsest'), false),"
@@ -226,9 +229,9 @@ class PostgresStore:
         return able is not None and able.writes_several_at_once and psycopg.Pipeline.is_supported()
 
     def _options(self, given: Mapping[str, Any]) -> str:
-        """Those of the URL or the environment first, as the last word on each setting is ours."""
+        """Ours before and behind those of the URL or the environment: the last word counts."""
         told = given.get("options") or os.environ.get("PGOPTIONS", "")
-        options = f"{told} {_OPTIONS} {of_server(self._silence_s())}".strip()
+        options = f"{_UNLESS_TOLD} {told} {_OPTIONS} {of_server(self._silence_s())}".strip()
         limit_ms = self._settings.get("statement_timeout")
         if limit_ms is None:
             return options
