@@ -11,6 +11,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.postgres import catalog as rows_of
+from journal.stores.postgres.journal import DatabaseJournal
 from tests.support.postgres import Cluster
 
 SETTINGS = (
@@ -131,5 +132,6 @@ def test_the_server_compiles_only_what_a_url_asks_it_to(cluster: Cluster, databa
     for asked, wanted in (("", "off"), (f"{joint}options=-c%20jit%3Don", "on")):
         with gateway.connect(url + asked) as con:
             journal = con.session.journal
+            assert isinstance(journal, DatabaseJournal)
             with journal.store.lent() as session:
                 assert session.text("SHOW jit") == [(wanted,)]
