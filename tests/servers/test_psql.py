@@ -156,3 +156,18 @@ def test_a_script_with_a_transaction(server: Server) -> None:
 def test_nobody_else_reads_the_socket(server: Server) -> None:
     path = next(server.folder.glob(".s.PGSQL.*"))
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_names_without_a_schema_are_those_of_the_path(server: Server) -> None:
+    shown = psql(
+        server,
+        "CREATE SCHEMA apart; CREATE TABLE apart.twins (a INT); CREATE TABLE twins (b INT)",
+        r"\d twins",
+        r"\dt twins",
+        "SELECT c.oid::regclass AS named FROM pg_class c WHERE c.relname = 'twins' ORDER BY 1",
+        "DROP SCHEMA apart CASCADE; DROP TABLE twins",
+    )
+    assert 'Table "public.twins"' in shown
+    assert 'Table "apart.twins"' not in shown
+    assert "apart  | twins" not in shown
+    assert "    named    \n-------------\n apart.twins\n twins\n" in shown

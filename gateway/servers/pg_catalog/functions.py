@@ -1,7 +1,8 @@
 """PostgreSQL's functions on its catalog, as macros over the relations of schema ``pgc``.
 
 Each is called ``pgc_<name>`` here, so that none of the engine's own is taken for it. A macro that
-PostgreSQL overloads takes its optional arguments in further definitions.
+PostgreSQL overloads takes its optional arguments in further definitions. Relations inside have
+aliases that no client uses: an argument such as ``c.oid`` would be taken for a column of theirs.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ MACROS: dict[str, tuple[str, ...]] = {
         " length(getvariable('pgc_home')) + 1) ELSE replace(n, '\"', '') END"),
     ),
     "to_regclass": (
-        ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(c.oid) FROM pgc.pg_class c"
-        " JOIN pgc.pg_namespace s ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
-        " s.nspname || '.' || c.relname = pgc_plain_name(n) ELSE c.relname ="
-        " pgc_plain_name(n) AND (s.nspname IN ('pg_catalog', 'pg_temp')"
-        " OR list_contains(getvariable('pgc_path'), s.nspname)) END))"),
+        ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(_c.oid) FROM pgc.pg_class _c"
+        " JOIN pgc.pg_namespace _s ON _s.oid = _c.relnamespace"
+        " WHERE CASE WHEN contains(n, '.') THEN"
+        " _s.nspname || '.' || _c.relname = pgc_plain_name(n) ELSE _c.relname ="
+        " pgc_plain_name(n) AND (_s.nspname IN ('pg_catalog', 'pg_temp')"
+        " OR list_contains(getvariable('pgc_path'), _s.nspname)) END))"),
     ),
     # What a cast of a name gives, which has to be there.
     "regclass": (
@@ -65,16 +67,16 @@ MACROS: dict[str, tuple[str, ...]] = {
         " pgc_relation_of(o) AND (attname = c::VARCHAR OR attnum::VARCHAR = c::VARCHAR))"),
     ),
     "may": (
-        ("(u, o, n, p) AS EXISTS (SELECT 1 FROM pgc.admins a WHERE a.oid = pgc_role_of(u)) OR"
-        " EXISTS (SELECT 1 FROM pgc.granted g WHERE g.grantee = pgc_role_of(u) AND g.object = o"
-        " AND (n = -1 OR g.place IN (0, n)) AND list_contains(list_transform(string_split(p, ','),"
-        " lambda x: upper(trim(replace(upper(x), 'WITH GRANT OPTION', '')))), g.privilege))"),
+        ("(u, o, n, p) AS EXISTS (SELECT 1 FROM pgc.admins _a WHERE _a.oid = pgc_role_of(u)) OR"
+        " EXISTS (SELECT 1 FROM pgc.granted _g WHERE _g.grantee = pgc_role_of(u) AND _g.object = o"
+        " AND (n = -1 OR _g.place IN (0, n)) AND list_contains(list_transform(string_split(p, ','),"
+        " lambda x: upper(trim(replace(upper(x), 'WITH GRANT OPTION', '')))), _g.privilege))"),
     ),
     "may_relation": ("(u, o, n, p) AS pgc_may(u, pgc_relation_of(o), n, p)",),
     "is_member": (
-        ("(u, r) AS EXISTS (SELECT 1 FROM pgc.admins a WHERE a.oid = pgc_role_of(u)) OR"
-        " EXISTS (SELECT 1 FROM pgc.member_of m WHERE m.member = pgc_role_of(u)"
-        " AND m.roleid = pgc_role_of(r))"),
+        ("(u, r) AS EXISTS (SELECT 1 FROM pgc.admins _a WHERE _a.oid = pgc_role_of(u)) OR"
+        " EXISTS (SELECT 1 FROM pgc.member_of _m WHERE _m.member = pgc_role_of(u)"
+        " AND _m.roleid = pgc_role_of(r))"),
     ),
     "array_lower": ("(a, d) AS CASE WHEN len(a) > 0 THEN 1 END",),
     "array_upper": ("(a, d) AS nullif(len(a), 0)",),
@@ -201,23 +203,23 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_sequence_last_value": ("(o) AS NULL::BIGINT",),
     "pg_size_pretty": ("(n) AS format_bytes(n)",),
     "pg_table_is_visible": (
-        ("(o) AS coalesce((SELECT any_value(list_contains(getvariable('pgc_path'), n.nspname) OR"
-        " n.nspname IN ('pg_catalog', 'pg_temp')) FROM pgc.pg_class c"
-        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE c.oid = o), false)"),
+        ("(o) AS coalesce((SELECT any_value(list_contains(getvariable('pgc_path'), _n.nspname) OR"
+        " _n.nspname IN ('pg_catalog', 'pg_temp')) FROM pgc.pg_class _c"
+        " JOIN pgc.pg_namespace _n ON _n.oid = _c.relnamespace"
+        " WHERE _c.oid = o), false)"),
     ),
     "pg_table_size": ("(o) AS 0::BIGINT",),
     "pg_tablespace_location": ("(o) AS ''",),
     "pg_total_relation_size": ("(o) AS 0::BIGINT",),
     "pg_type_is_visible": (
-        ("(o) AS NOT EXISTS (SELECT 1 FROM pgc.pg_type t JOIN pgc.pg_namespace s"
-        " ON s.oid = t.typnamespace WHERE t.oid = o AND s.oid <> 11"
-        " AND NOT list_contains(getvariable('pgc_path'), s.nspname))"),
+        ("(o) AS NOT EXISTS (SELECT 1 FROM pgc.pg_type _t JOIN pgc.pg_namespace _s"
+        " ON _s.oid = _t.typnamespace WHERE _t.oid = o AND _s.oid <> 11"
+        " AND NOT list_contains(getvariable('pgc_path'), _s.nspname))"),
     ),
     "pg_function_is_visible": (
-        ("(o) AS NOT EXISTS (SELECT 1 FROM pgc.pg_proc p JOIN pgc.pg_namespace s"
-        " ON s.oid = p.pronamespace WHERE p.oid = o AND s.oid <> 11"
-        " AND NOT list_contains(getvariable('pgc_path'), s.nspname))"),
+        ("(o) AS NOT EXISTS (SELECT 1 FROM pgc.pg_proc _p JOIN pgc.pg_namespace _s"
+        " ON _s.oid = _p.pronamespace WHERE _p.oid = o AND _s.oid <> 11"
+        " AND NOT list_contains(getvariable('pgc_path'), _s.nspname))"),
     ),
     "pg_opclass_is_visible": ("(o) AS true",),
     "pg_operator_is_visible": ("(o) AS true",),
@@ -235,9 +237,9 @@ MACROS: dict[str, tuple[str, ...]] = {
         " AND classoid = pgc_own_table(c))"),
     ),
     "to_regtype": (
-        ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"
-        " WHERE t.typname = regexp_replace(replace(n, '\"', ''), '^.*\\.', '')"
-        " OR s.shown = lower(n))"),
+        ("(n) AS (SELECT any_value(_t.oid) FROM pgc.pg_type _t JOIN pgc.shown_types _s USING (oid)"
+        " WHERE _t.typname = regexp_replace(replace(n, '\"', ''), '^.*\\.', '')"
+        " OR _s.shown = lower(n))"),
     ),
     "txid_current": ("() AS 1::BIGINT",),
     "user": ("() AS getvariable('pgc_user')",),
@@ -247,10 +249,11 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     # What a cast gives that names an object by its number.
     "as_regclass": (
-        ("(o) AS coalesce((SELECT any_value(CASE WHEN n.nspname = 'pg_temp'"
-        " OR list_contains(getvariable('pgc_path'), n.nspname) THEN c.relname"
-        " ELSE n.nspname || '.' || c.relname END) FROM pgc.pg_class c"
-        " JOIN pgc.pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = TRY_CAST(o AS UINTEGER)),"
+        ("(o) AS coalesce((SELECT any_value(CASE WHEN _n.nspname = 'pg_temp'"
+        " OR list_contains(getvariable('pgc_path'), _n.nspname) THEN _c.relname"
+        " ELSE _n.nspname || '.' || _c.relname END) FROM pgc.pg_class _c"
+        " JOIN pgc.pg_namespace _n ON _n.oid = _c.relnamespace"
+        " WHERE _c.oid = TRY_CAST(o AS UINTEGER)),"
         " pgc_own_name(o), o::VARCHAR)"),
     ),
     "as_regtype": (
