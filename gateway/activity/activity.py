@@ -233,8 +233,10 @@ class _RunningStatement:
             noted.state = "cancelled" if error.code is Code.CANCELLED else "failed"
         elif error is not None:
             noted.state = "failed"
-        self._activity.finish(noted)
-        self._calls.__exit__(kind, error, trace)
+        try:
+            self._activity.finish(noted)
+        finally:
+            self._calls.__exit__(kind, error, trace)
 
 
 @dataclass(slots=True)

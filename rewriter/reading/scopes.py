@@ -6,7 +6,7 @@ alias of ``a.t``. Works on the query before its tables are replaced. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from sqlglot import exp
@@ -101,15 +101,13 @@ class Scopes:
     def _point(self, column: exp.Column) -> None:
         """Name the alias that the nearest table of a column's name was given."""
         wanted = fold(column.table)
-        select = column.find_ancestor(exp.Select) if wanted in self._shared else None
-        while select is not None:
+        for select in selects_around(column) if wanted in self._shared else ():
             for (_, name), table in self._sources.get(id(select), {}).items():
                 if name == wanted:
                     column.set("table", ident(table.alias))
                     return
             if any(fold(source.alias_or_name) == wanted for source in relations_of(select)):
                 return
-            select = select.find_ancestor(exp.Select)
 
     def _unqualify(self, column: exp.Column) -> None:
         parts = [p for p in ("catalog", "db", "table") if column.args.get(p) is not None]
@@ -117,8 +115,7 @@ class Scopes:
             column.set("catalog", None)
             parts = parts[1:]
         schema, name = (fold(column.args[p].name) for p in parts[:2])
-        select = column.find_ancestor(exp.Select)
-        while select is not None:
+        for select in selects_around(column):
             table = self._sources.get(id(select), {}).get((schema, name))
             if table is not None:
                 alias = exp.to_identifier(table.alias_or_name, quoted=True)
@@ -128,7 +125,6 @@ class Scopes:
                 for part, value in zip(("table", "db")[: len(rest)][::-1], rest, strict=True):
                     column.set(part, value)
                 return
-            select = select.find_ancestor(exp.Select)
         if schema in self.context.catalog.schemas and len(parts) == 2:
             raise PalimpsestError(
                 Code.UNKNOWN_TABLE,
@@ -142,12 +138,7 @@ class Scopes:
             return
         select = column.find_ancestor(exp.Select)
         if select is not None and fold(column.table) in self._doubled.get(id(select), set()):
-            raise PalimpsestError(
-                Code.AMBIGUOUS_COLUMN,
-                f'"{column.sql()}" may name tables of several schemas',
-                advice="put the schema before the table's name, or give the tables aliases",
-                position=position_of(column),
-            )
+            raise ambiguous_table(column)
 
     def names_version(self, node: exp.Table, table: Table) -> bool:
         """True when the query names a version column of this table reference.
@@ -178,6 +169,24 @@ class Scopes:
         return not select.args.get("laterals") and all(
             isinstance(s, exp.Table) and is_named(s) and id(s) not in self.ctes for s in sources
         )
+
+
+def selects_around(node: exp.Expr) -> Iterator[exp.Select]:
+    """The SELECTs that a node stands in, the nearest first."""
+    select = node.find_ancestor(exp.Select)
+    while select is not None:
+        yield select
+        select = select.find_ancestor(exp.Select)
+
+
+def ambiguous_table(column: exp.Column) -> PalimpsestError:
+    """What a column without a schema raises where tables of several schemas have its name."""
+    return PalimpsestError(
+        Code.AMBIGUOUS_COLUMN,
+        f'"{column.sql()}" may name tables of several schemas',
+        advice="put the schema before the table's name, or give the tables aliases",
+        position=position_of(column),
+    )
 
 
 def without_schemas(nodes: Nodes, context: RewriteContext) -> Nodes:

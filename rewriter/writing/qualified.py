@@ -14,7 +14,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, is_database, position_of, table_name
-from rewriter.reading.scopes import give_alias, is_named
+from rewriter.reading.scopes import ambiguous_table, give_alias, is_named, selects_around
 from rewriter.reading.visible_columns import relations_of
 
 
@@ -70,23 +70,16 @@ def _point(
     scopes: dict[int, dict[tuple[str, str], exp.Table]],
 ) -> None:
     """Name the alias of the nearest table that a column means; raises AMBIGUOUS_COLUMN."""
-    schema, select = fold(column.db), column.find_ancestor(exp.Select)
-    while True:
+    schema = fold(column.db)
+    for select in (*selects_around(column), None):
         found = scopes.get(id(select), {})
         meant = [t for key, t in found.items() if not schema or key[0] == schema]
         if len(meant) > 1 or (meant and select is None and not schema):
-            raise PalimpsestError(
-                Code.AMBIGUOUS_COLUMN,
-                f'"{column.sql()}" may name tables of several schemas',
-                advice="put the schema before the table's name, or give the tables aliases",
-                position=position_of(column),
-            )
+            raise ambiguous_table(column)
         if meant:
             column.set("db", None)
             column.set("table", exp.to_identifier(meant[0].alias, quoted=True))
-        if meant or select is None:
             return
-        select = select.find_ancestor(exp.Select)
 
 
 def _rename(ast: exp.Expr, target: exp.Table, hidden: exp.Column, schema: str) -> None:
@@ -107,12 +100,11 @@ def _rename(ast: exp.Expr, target: exp.Table, hidden: exp.Column, schema: str) -
 
 def _is_hidden(column: exp.Column, target: exp.Table) -> bool:
     """True inside of a query that calls another relation by the target's name."""
-    select = column.find_ancestor(exp.Select)
-    while select is not None:
-        if any(fold(s.alias_or_name) == fold(target.name) for s in relations_of(select)):
-            return True
-        select = select.find_ancestor(exp.Select)
-    return False
+    return any(
+        fold(source.alias_or_name) == fold(target.name)
+        for select in selects_around(column)
+        for source in relations_of(select)
+    )
 
 
 def _key(column: exp.Column, parts: list[str]) -> tuple[str, str]:
@@ -122,8 +114,7 @@ def _key(column: exp.Column, parts: list[str]) -> tuple[str, str]:
 
 def _is_shadowed(column: exp.Column, target: exp.Table, context: RewriteContext) -> bool:
     """True inside a query that reads the table of that name itself."""
-    select = column.find_ancestor(exp.Select)
-    while select is not None:
+    for select in selects_around(column):
         from_ = select.args.get("from_")
         sources = [from_.this] if from_ is not None else []
         sources += [join.this for join in select.args.get("joins") or ()]
@@ -132,5 +123,4 @@ def _is_shadowed(column: exp.Column, target: exp.Table, context: RewriteContext)
             if is_named_table and source is not target and not is_cte(source):
                 if table_name(source, context).key == table_name(target, context).key:
                     return True
-        select = select.find_ancestor(exp.Select)
     return False
