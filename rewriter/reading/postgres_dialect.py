@@ -31,10 +31,10 @@ from rewriter.reading import (
     postgres_moments,
     postgres_numbers,
     postgres_operators,
-    postgres_patterns,
     postgres_result_types,
     postgres_rows,
     postgres_selected,
+    postgres_similar,
 )
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
@@ -85,7 +85,7 @@ _BY_KIND = {
     **dict.fromkeys(postgres_domains.KINDS, postgres_domains.spell_guarded),
     exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
     exp.ToNumber: postgres_formats.spell_to_number,
-    exp.SimilarTo: postgres_patterns.spell_similar,
+    exp.SimilarTo: postgres_similar.spell_similar,
 }
 _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_numbers.KINDS,
@@ -214,7 +214,7 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, exp.Sum):
         return is_own_sum(node, ValueTypes(context))
     if isinstance(node, exp.Escape):
-        return postgres_patterns.is_similar_with_escape(node)
+        return postgres_similar.is_similar_with_escape(node)
     if isinstance(node, UNDEFINED):
         return not context.capabilities.postgres_functions
     if type(node) in _BY_KIND:
@@ -255,8 +255,8 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
     for operation in list(holder.find_all(exp.SetOperation)):
         postgres_comparisons.type_constants(operation, types)
     for escape in list(holder.find_all(exp.Escape)):
-        if postgres_patterns.is_similar_with_escape(escape):
-            postgres_patterns.spell_similar_with_escape(escape)
+        if postgres_similar.is_similar_with_escape(escape):
+            postgres_similar.spell_similar_with_escape(escape)
     for node in reversed(list(holder.find_all(*_KINDS))):
         if isinstance(node, exp.SetOperation) or not _concerns(node, context):
             continue

@@ -1,25 +1,15 @@
-"""SQL's patterns as PostgreSQL reads them. Pure.
+"""Patterns of LIKE as PostgreSQL reads them. Pure.
 
-s SIMILAR TO '(a|b)%'    becomes    regexp_full_match(s, '(?s)(?:(a|b).*)')
 s LIKE '50\\%'            becomes    s LIKE '50\\%' ESCAPE '\\'
 s LIKE ANY (ARRAY[p, q]) becomes    s LIKE p OR s LIKE q
-
-DuckDB takes the pattern of SIMILAR TO for a regular expression, in which % and _ stand for
-themselves. A backslash makes signs literal, and letters what they are in regular expressions, as in
-PostgreSQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
-from journal.sql.builders import call, fill, variable
-from rewriter.reading.postgres_quoting import not_here
+from journal.sql.builders import fill, variable
 
-_WILD = {"%": ".*", "_": "."}
-_LITERAL = frozenset(".^$\\")
 _ANY_OF = (
     "CASE WHEN list_contains(l, TRUE) THEN TRUE WHEN len(list_filter(l, LAMBDA m: m IS NOT NULL))"
     " = len(l) THEN FALSE END"
@@ -79,64 +69,3 @@ def _escaped(like: exp.Expr) -> exp.Expr:
     if pattern.is_string and "\\" not in pattern.name:
         return like.copy()
     return exp.Escape(this=like.copy(), expression=exp.Literal.string("\\"))
-
-
-def is_similar_with_escape(node: exp.Expr) -> bool:
-    """True for ``s SIMILAR TO p ESCAPE '!'``."""
-    return isinstance(node, exp.Escape) and isinstance(node.this, exp.SimilarTo)
-
-
-def spell_similar_with_escape(node: exp.Expr) -> None:
-    """Put a pattern that a backslash escapes in the place of one with another sign, or none.
-
-    Raises NOT_SUPPORTED for a pattern or a sign that is computed.
-    """
-    pattern, sign = node.this.expression, node.expression
-    if not (pattern.is_string and sign.is_string and len(sign.name) <= 1):
-        raise not_here(node.this, "SIMILAR TO with this ESCAPE", "use constants, or a backslash")
-    made, signs = "", iter(pattern.name)
-    for one in signs:
-        escaped = next(signs, one) if one == sign.name else None
-        if escaped is not None:
-            made += escaped if escaped.isalnum() else f"\\{escaped}"
-        else:
-            made += "\\\\" if one == "\\" else one
-    pattern.replace(exp.Literal.string(made))
-    node.replace(node.this)
-
-
-def spell_similar(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
-    """The same as a match of the whole text; raises NOT_SUPPORTED for a computed pattern."""
-    pattern = node.expression
-    if isinstance(pattern, exp.Null):
-        return exp.cast(exp.null(), "BOOLEAN")
-    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise not_here(
-            node, "SIMILAR TO a pattern that is no constant", "use ~ with a regular expression"
-        )
-    return call("regexp_full_match", node.this, expression_of(pattern.name))
-
-
-def expression_of(pattern: str) -> str:
-    r"""The regular expression that matches the same texts.
-
-    >>> expression_of("(a|b)%c.d\\%")
-    '(?s)(?:(a|b).*c\\.d%)'
-    """
-    made, in_brackets, signs = "", False, iter(pattern)
-    for sign in signs:
-        if sign == "\\":
-            following = next(signs, sign)
-            if following == '"':
-                # It parts the text for substring(), and says nothing here.
-                continue
-            made += following if following in " _%" else f"\\{following}"
-        elif in_brackets:
-            in_brackets = sign != "]"
-            made += sign
-        elif sign == "[":
-            in_brackets = True
-            made += sign
-        else:
-            made += _WILD.get(sign) or (f"\\{sign}" if sign in _LITERAL else sign)
-    return f"(?s)(?:{made})"

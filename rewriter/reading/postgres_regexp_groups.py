@@ -4,13 +4,13 @@ regexp_match(t, p, 'i')       the groups of the first match, or the match where 
 regexp_matches(t, p, 'g')     a row of them for each match
 substring(t FROM p)           the first group, or the match
 
-A group that may be left out of a match is NULL in PostgreSQL and empty in other stores: patterns
-with such a group are refused.
+A group that is left out of a match is NULL in PostgreSQL and empty in other stores, which gives it
+away where it matches no empty text. Other patterns with such a group are refused, and those of
+which other stores may find another match.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -18,9 +18,7 @@ from sqlglot import exp
 from journal.sql.builders import call, fill, variable
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_regexps import OF_LINES, pattern_of
-
-UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
-"""A group that may be left out of a match."""
+from rewriter.reading.regexp_shapes import group_places
 
 
 def spell_match_groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -48,9 +46,14 @@ def spell_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | N
             g=_groups(node, arguments),
         )
         return _rows_of(once, node)
-    places = _places(node, arguments[1])
+    places = _places(node, arguments)
     each = [fill("regexp_extract_all(t, p, n)", t=text, p=pattern, n=n) for n in places]
-    row = exp.Array(expressions=[call("list_extract", one, variable("i")) for one in each])
+    row = exp.Array(
+        expressions=[
+            _group("list_extract(l, i)", n, places[n], l=one, i=variable("i"))
+            for n, one in zip(places, each, strict=True)
+        ]
+    )
     matches = fill("list_transform(range(1, len(l) + 1), LAMBDA i: r)", l=each[0], r=row)
     return _rows_of(matches, node)
 
@@ -74,25 +77,18 @@ def spell_substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr |
     if len(arguments) != 2 or not arguments[1].is_string:
         return None
     text, pattern = arguments
-    count = group_count(pattern)
-    if count is None or (count and UNSURE_GROUP.search(pattern.name)):
+    places = group_places(pattern.name)
+    if places is None:
         raise not_here(node, "substring() with this pattern", "use regexp_replace()")
-    return fill(
-        "CASE WHEN regexp_matches(t, p) THEN regexp_extract(t, p, n) END",
-        t=text,
-        p=pattern_of(pattern),
-        n=min(count, 1),
-    )
+    first = next(iter(places.items()))
+    found = _group("regexp_extract(t, p, n)", *first, t=text, p=pattern_of(pattern))
+    return fill("CASE WHEN regexp_matches(t, p) THEN g END", t=text, p=pattern_of(pattern), g=found)
 
 
-def group_count(pattern: exp.Expr) -> int | None:
-    """How many groups a constant pattern has; None for others."""
-    if not pattern.is_string:
-        return None
-    try:
-        return re.compile(pattern.name).groups
-    except re.error:
-        return None
+def _group(sql: str, place: int, is_optional: bool, **parts: exp.Expr) -> exp.Expr:
+    """What a group matches; NULL where a match leaves it out."""
+    found = fill(sql, **parts, n=place)
+    return fill("NULLIF(g, '')", g=found) if is_optional else found
 
 
 def _flags(node: exp.Expr, arguments: Sequence[exp.Expr]) -> str:
@@ -118,19 +114,24 @@ def _pattern(node: exp.Expr, pattern: exp.Expr, flags: str) -> exp.Expr:
 
 def _groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr:
     text, pattern = arguments[0], _pattern(node, arguments[1], _flags(node, arguments))
-    places = _places(node, arguments[1])
+    places = _places(node, arguments)
     return exp.Array(
-        expressions=[fill("regexp_extract(t, p, n)", t=text, p=pattern, n=n) for n in places]
+        expressions=[
+            _group("regexp_extract(t, p, n)", n, is_optional, t=text, p=pattern)
+            for n, is_optional in places.items()
+        ]
     )
 
 
-def _places(node: exp.Expr, pattern: exp.Expr) -> Sequence[int]:
-    """The numbers of the groups that a match gives; 0 is the match itself."""
-    count = group_count(pattern)
-    if count is None or (count and UNSURE_GROUP.search(pattern.name)):
+def _places(node: exp.Expr, arguments: Sequence[exp.Expr]) -> dict[int, bool]:
+    is_constant = arguments[1].is_string
+    ignores_case = "i" in _flags(node, arguments)
+    found = group_places(arguments[1].name, ignores_case) if is_constant else None
+    if found is None:
         raise not_here(
             node,
-            "this function with a pattern that is no constant, or whose groups may be left out",
+            "this function with a pattern that is no constant, or with groups that may be left out"
+            " and signs that do not tell which",
             "use regexp_replace() or substring(t FROM pattern)",
         )
-    return range(1, count + 1) if count else [0]
+    return found

@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
 from rewriter.reading.postgres_quoting import not_here
+from rewriter.reading.regexp_shapes import group_places
 from rewriter.reading.value_types import ValueTypes
 
 _CLASSES = {
@@ -34,7 +35,8 @@ _OPTIONS = re.compile(r"\(\?([a-z]+)\)")
 _REFERENCE = re.compile(r"\\(.|$)", re.S)
 OF_LINES = frozenset("nmpwx")
 """Flags under which a line has an end, and blanks do not count."""
-_UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
+_TEXTS = re.compile(r"[^\\\[\](){}*+?|.^$]+(\|[^\\\[\](){}*+?|.^$]+)+")
+"""Texts of which one is sought."""
 
 
 def pattern_of(pattern: exp.Expr) -> exp.Expr:
@@ -52,6 +54,9 @@ def expression_in_store(pattern: str) -> str:
     >>> expression_in_store(r"\mword.[[:alpha:]]\w")
     '(?s)\\bword.[\\p{L}][\\p{L}\\p{N}_]'
     """
+    if _TEXTS.fullmatch(pattern):
+        # Of several that begin alike, PostgreSQL finds the longest.
+        return "|".join(sorted(pattern.split("|"), key=len, reverse=True))
     options = _OPTIONS.match(pattern)
     if options is not None and set(options[1]) & OF_LINES:
         return pattern
@@ -101,22 +106,54 @@ def _reference(found: re.Match[str]) -> str:
     return found[0] if sign in {"\\", *"123456789"} else f"\\\\{sign}"
 
 
-def spell_split(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """``regexp_split_to_array(t, p)`` and ``_table``; raises NOT_SUPPORTED for a p such as ``a*``.
+_NO_SIGN = frozenset({"", "()", "(?:)"})
+_MAYBE = re.compile(r"(\(.+\)|\[[^\]]+\]|\\?.)([*?])", re.S)
+"""What may stand once, or any number of times."""
+_SIGNS = (
+    "CASE WHEN t = '' THEN [''] ELSE flatten(list_transform(range(1, len(l) + 2), LAMBDA i:"
+    " CASE WHEN i <= len(l) AND NOT regexp_full_match(list_extract(l, i), p)"
+    " THEN [list_extract(l, i)]"
+    " WHEN i = 1 OR regexp_full_match(list_extract(l, i - 1), p) THEN [''] ELSE [] END)) END"
+)
+"""The signs of a text, apart from matches, and the empty texts between and around matches."""
 
-    Where a pattern that matches nothing parts a text, PostgreSQL and the store do not agree.
+
+def spell_split(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``regexp_split_to_array(t, p)`` and ``_table``.
+
+    Raises NOT_SUPPORTED for a p that may be empty, and is neither ``x*`` nor ``x?``.
     """
     if len(arguments) != 2:
         return None
-    if arguments[1].is_string and _may_be_empty(arguments[1].name):
-        raise not_here(node, "a split by a pattern that matches the empty text", "write + for *")
-    changed = pattern_of(arguments[1])
-    return call(function_name(node), arguments[0], changed)
+    text, pattern = arguments
+    if not pattern.is_string or not _may_be_empty(pattern.name):
+        return call(function_name(node), text, pattern_of(pattern))
+    if pattern.name in _NO_SIGN:
+        return call(function_name(node), text, "")
+    found = _MAYBE.fullmatch(pattern.name)
+    if found is None or _may_be_empty(found[1]) or not _is_one(found[1]):
+        advice = "write + for *"
+        raise not_here(node, "a split by a pattern that matches the empty text", advice)
+    wanted = expression_in_store(found[1] + ("+" if found[2] == "*" else ""))
+    given = exp.paren(text.copy())
+    signs = fill("regexp_extract_all(t, p)", t=given, p=f"(?s){wanted}|.")
+    made = fill(_SIGNS, t=given, l=signs, p=wanted)
+    return made if function_name(node).endswith("array") else exp.Explode(this=made)
+
+
+def _is_one(pattern: str) -> bool:
+    """True for a sign, or brackets that close at the end."""
+    depth = 0
+    for place, sign in enumerate(pattern):
+        depth += (sign in "([") - (sign in ")]")
+        if depth == 0 and place < len(pattern) - 1 and pattern[0] in "([":
+            return False
+    return depth == 0 or pattern[0] == "\\"
 
 
 def _may_be_empty(pattern: str) -> bool:
     try:
-        return bool(pattern) and re.match(pattern, "") is not None
+        return re.match(pattern, "") is not None
     except re.error:
         return False
 
@@ -151,13 +188,16 @@ def spell_substr(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """``regexp_substr(t, p, start, n, flags, group)``; NULL without such a match."""
     parts = _placed(node, ("position", "occurrence", "parameters", "group"), "position")
     group = parts.get("group", exp.Literal.number(0))
-    if not group.is_int or (int(group.name) and _UNSURE_GROUP.search(node.expression.name)):
+    pattern, number = node.expression.name, int(group.name) if group.is_int else -1
+    places = {0: False} if number == 0 else group_places(pattern, parts["f"].name == "i")
+    if places is None or number < 0:
         raise not_here(node, "regexp_substr() of this group", "take a group that always matches")
-    if int(group.name) > re.compile(node.expression.name).groups:
+    if number and number not in places:
         return exp.cast(exp.null(), "VARCHAR")
     found = fill("regexp_extract_all(t, p, g, f)", g=group, **{n: parts[n] for n in "tpf"})
     nth = parts.get("occurrence", exp.Literal.number(1))
-    return fill("list_extract(l, n)", l=found, n=nth)
+    sql = "NULLIF(list_extract(l, n), '')" if places[number] else "list_extract(l, n)"
+    return fill(sql, l=found, n=nth)
 
 
 def spell_instr(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:

@@ -9,6 +9,7 @@ n * m                          of NUMERICs: with all digits that a product may h
 round(a / 3, 2)                of a NUMERIC: exactly, where the store has a DOUBLE
 t + '1 hour', n + '2'          the text is a value of the type that the operator takes
 substring(s, -1, 3)            begins before the text; DuckDB counts from its end
+substring(s SIMILAR p ESCAPE e)  the part that the middle of a pattern matches
 pg_typeof(x)                   by PostgreSQL's names
 to_hex(i), length(b)           of an INTEGER eight digits at most, of bytes their number
 make_interval(days => n)       of values that are no constants
@@ -28,7 +29,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
-from rewriter.reading import postgres_arrays, postgres_jsonb_calls
+from rewriter.reading import postgres_arrays, postgres_jsonb_calls, postgres_similar
 from rewriter.reading.postgres_aggregates import (
     is_rough_percentile,
     spell_different,
@@ -251,6 +252,11 @@ def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if is_bytes(node.this, types) and not types.context.capabilities.postgres_functions:
         return spell_part_of_bytes(node)
     start, length = node.args.get("start"), node.args.get("length")
+    if start is not None and length is not None:
+        if start.is_string or types.of(start).kind in {"VARCHAR", "TEXT"}:
+            is_native = types.context.capabilities.postgres_functions
+            native = call("substring", node.this, start, length)
+            return native if is_native else postgres_similar.spell_part(node)
     if are_bits(node.this, types) and not types.context.capabilities.postgres_functions:
         return part_of_bits(node.this, start, length)
     if isinstance(length, exp.Neg) and isinstance(length.this, exp.Literal):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from rewriter.syntax.join_aliases import without_join_aliases
+from rewriter.syntax.postgres_call_words import with_known_calls
 
 _FLAGS = frozenset({"SECURITY_BARRIER", "SECURITY_INVOKER"})
 _METHODS = frozenset({"PGLZ", "LZ4", "DEFAULT"})
@@ -23,6 +24,7 @@ _NO_TYPE = frozenset({"(", ",", ".", "SET", "COLUMN", "ADD", "BY", "SELECT"})
 
 def with_known_spellings(tokens: list[Token]) -> list[Token]:
     """The tokens in spellings that the parser knows."""
+    tokens = with_known_calls(tokens)
     words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in tokens]
     tokens, words = without_join_aliases(tokens, words)
     found: list[Token] = []

@@ -2,6 +2,7 @@ r"""What PostgreSQL's scanner does with texts and names, by the tokens. Pure.
 
 E'\xC3\xA4'    bytes that must be UTF-8; no text holds the null character
 Name          is name; "Name" stays as it is
+U&"d\0061ta"   is "data", with another sign behind UESCAPE
 a name of more than 63 bytes is cut there, at the end of a character
 """
 
@@ -12,7 +13,7 @@ import re
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
-from rewriter.syntax.unicode_escapes import check_escapes, check_unicode_text
+from rewriter.syntax.unicode_escapes import check_escapes, check_unicode_text, unicode_text
 
 NAME_BYTES = 63
 _CAPITALS = re.compile("[A-Z]+")
@@ -33,6 +34,7 @@ def as_scanned(tokens: list[Token], text: str) -> list[Token]:
 
     Raises SYNTAX and ENCODING for texts with escapes that are no text.
     """
+    tokens = _with_unicode_names(tokens)
     for place, token in enumerate(tokens):
         kind = token.token_type
         if kind in _ESCAPED:
@@ -45,6 +47,42 @@ def as_scanned(tokens: list[Token], text: str) -> list[Token]:
         if kind not in _AS_WRITTEN and _is_name(tokens, place):
             _fold(tokens[place])
     return tokens
+
+
+def _with_unicode_names(tokens: list[Token]) -> list[Token]:
+    """The tokens with a name in quotes for each ``U&".."``, without the sign that follows it."""
+    if all(token.token_type is not TokenType.AMP for token in tokens):
+        return tokens
+    found: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        token, (sign, name) = tokens[place], _padded(tokens[place + 1 : place + 3])
+        is_escaped = (
+            token.text.upper() == "U"
+            and token.token_type is TokenType.VAR
+            and sign is not None
+            and name is not None
+            and sign.token_type is TokenType.AMP
+            and name.token_type is TokenType.IDENTIFIER
+            and (token.end + 1, sign.end + 1) == (sign.start, name.start)
+        )
+        if not is_escaped or name is None:
+            found.append(token)
+            place += 1
+            continue
+        position = Position(token.line, max(1, token.col))
+        text = unicode_text(name.text, _sign(tokens, place + 2), position)
+        where = (token.line, token.col, token.start, name.end)
+        found.append(Token(TokenType.IDENTIFIER, text, *where, name.comments))
+        place += 3
+        if [behind.text.upper() for behind in tokens[place : place + 1]] == ["UESCAPE"]:
+            place += 2
+    return found
+
+
+def _padded(tokens: list[Token]) -> tuple[Token | None, Token | None]:
+    first, second = [*tokens, None, None][:2]
+    return first, second
 
 
 def _fold(token: Token) -> None:

@@ -32,17 +32,26 @@ def check_escapes(text: str, position: Position) -> None:
 
 def check_unicode_text(text: str, sign: str, position: Position) -> None:
     """Raise SYNTAX for escapes in a text ``U&'..' UESCAPE 'sign'`` that stand for no characters."""
+    unicode_text(text, sign, position)
+
+
+def unicode_text(text: str, sign: str, position: Position) -> str:
+    """What the escapes of a text or name behind ``U&`` stand for; raises SYNTAX likewise."""
     if len(sign) != 1 or _NO_SIGN.fullmatch(sign):
         raise _refusal("invalid Unicode escape character", position)
     mark = re.escape(sign)
     escape = rf"{mark}(?:([\da-f]{{4}})|\+([\da-f]{{6}})|({mark})|())|."
-    found: list[int | None] = []
+    values: list[int | None] = []
+    found: list[str] = []
     for match in re.finditer(escape, text, re.I | re.S):
         if match[4] is not None:
             raise _refusal("invalid Unicode escape", position)
         digits = match[1] or match[2]
-        found.append(None if digits is None else int(digits, 16))
-    _check_values(found, position)
+        value = None if digits is None else int(digits, 16)
+        values.append(value)
+        found.append((match[3] or match[0]) if value is None else _character(value))
+    _check_values(values, position)
+    return _with_pairs(found)
 
 
 def unescaped(text: str, position: Position | None) -> str:
@@ -56,7 +65,16 @@ def unescaped(text: str, position: Position | None) -> str:
         values.append(None if digits is None else int(digits, 16))
         found.append(match[5] or (match[0] if digits is None else chr(int(digits, 16))))
     _check_values(values, position)
-    # Two halves of a pair are one character.
+    return _with_pairs(found)
+
+
+def _character(value: int) -> str:
+    """The character of a number; that of none for what ``_check_values`` refuses."""
+    return chr(value) if value <= _LAST else ""
+
+
+def _with_pairs(found: list[str]) -> str:
+    """Two halves of a pair are one character."""
     return "".join(found).encode("utf-16", "surrogatepass").decode("utf-16")
 
 
