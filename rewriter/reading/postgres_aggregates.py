@@ -3,7 +3,8 @@
     rank(3) WITHIN GROUP (ORDER BY x)      1 + COUNT(*) FILTER (WHERE x < 3)
 
 The same of ``dense_rank``, ``percent_rank`` and ``cume_dist``, of several values, and in any order.
-Different values are sorted, and bytes are joined to bytes. The sum of intervals is that of their
+Different values are sorted, and bytes are joined to bytes; what stands between texts may be computed.
+The sum of intervals is that of their
 months, days and microseconds, each by itself.
 """
 
@@ -148,6 +149,49 @@ def spell_joined(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             raise not_here(node, "string_agg() of bytea with FILTER or OVER", advice)
         return spell_joined_bytes(made)
     return None if made == node else made
+
+
+_JOINED = (
+    "array_to_string(list_transform(l, LAMBDA x, i: CASE WHEN i = 1 THEN struct_extract(x, 'v')"
+    " ELSE COALESCE(struct_extract(x, 's'), '') || struct_extract(x, 'v') END), '')"
+)
+"""Texts with what stands before each of them, but the first."""
+
+
+def joins_by_column(node: exp.Expr) -> bool:
+    """True for ``string_agg(t, s)`` of a separator that may be another one in each row."""
+    separator = node.args.get("separator") if isinstance(node, exp.GroupConcat) else None
+    return separator is not None and separator.find(exp.Column) is not None
+
+
+def spell_joined_by_column(node: exp.Expr, types: ValueTypes) -> None:
+    """Put a list of texts and separators, joined, in the place of one with its FILTER and OVER.
+
+    Raises NOT_SUPPORTED for bytea, and with DISTINCT.
+    """
+    value = joined_value(node)
+    if is_bytes(value, types) or node.find(exp.Distinct) is not None:
+        what = "string_agg() of bytea, or with DISTINCT, by a separator that is computed"
+        raise not_here(node, what, "take a constant")
+    pair = fill("{'v': v, 's': s}", v=exp.paren(value.copy()), s=exp.paren(node.args["separator"]))
+    given = node.this.copy()
+    if isinstance(given, exp.Order):
+        given.set("this", pair)
+    listed: exp.Expr = exp.ArrayAgg(this=given if isinstance(given, exp.Order) else pair)
+    whole, condition = node, exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.null()))
+    if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
+        whole = node.parent
+        condition = exp.and_(condition, exp.paren(whole.expression.this.copy()))
+    listed = exp.Filter(this=listed, expression=exp.Where(this=condition))
+    if isinstance(whole.parent, exp.Window) and whole.arg_key == "this":
+        whole = whole.parent
+        over = whole.copy()
+        over.set("this", listed)
+        listed = over
+    made: exp.Expr = fill(_JOINED, l=listed)
+    if isinstance(whole.parent, exp.Select) and whole.arg_key == "expressions":
+        made = exp.Alias(this=made, alias=ident("string_agg"))
+    whole.replace(made)
 
 
 def is_rough_percentile(node: exp.Expr, kind: str | None) -> bool:

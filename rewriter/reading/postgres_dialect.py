@@ -40,6 +40,8 @@ from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
     is_own_sum,
     is_supposed_rank,
+    joins_by_column,
+    spell_joined_by_column,
     spell_sum,
     spell_supposed_rank,
     spell_undefined,
@@ -186,6 +188,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return True
     if isinstance(node, exp.JSONPath):
         return postgres_json_keys.is_pointed(node)
+    if isinstance(node, exp.GroupConcat):
+        return joins_by_column(node)
     if isinstance(node, postgres_json_keys.KINDS):
         return postgres_json_keys.reads_key(node, ValueTypes(context))
     if isinstance(node, exp.Group):
@@ -259,6 +263,9 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             postgres_similar.spell_similar_with_escape(escape)
     for node in reversed(list(holder.find_all(*_KINDS))):
         if isinstance(node, exp.SetOperation) or not _concerns(node, context):
+            continue
+        if joins_by_column(node):
+            spell_joined_by_column(node, types)
             continue
         made = TYPED[type(node)](node, types) if type(node) in TYPED else None
         if made is not None:
