@@ -206,6 +206,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         is_native = context.capabilities.postgres_functions
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
     if isinstance(node, exp.Select):
+        if any(postgres_json.makes_pairs(output) for output in node.expressions):
+            return True
         return joined_stars.moves_columns(node, context) or makes_rows_late(node)
     if isinstance(node, exp.SetOperation):
         return postgres_comparisons.mixes_constants(node, ValueTypes(context))
@@ -256,6 +258,8 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
 def _spell(holder: exp.Paren, context: RewriteContext) -> None:
     """Change the tree in a holder, inner nodes first."""
     types = ValueTypes(context)
+    for select in list(holder.find_all(exp.Select)):
+        postgres_json.name_pairs(select)
     for operation in list(holder.find_all(exp.SetOperation)):
         postgres_comparisons.type_constants(operation, types)
     for escape in list(holder.find_all(exp.Escape)):

@@ -13,9 +13,11 @@ from sqlglot import exp
 from journal.model.errors import PalimpsestError
 from journal.sql.array_text import parse_array
 from journal.sql.builders import call, fill, variable
+from journal.sql.relations import ident
 from rewriter.functions import function_name
 from rewriter.reading.postgres_aggregates import sorted_values
 from rewriter.reading.postgres_calls import Spell, arguments_of
+from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_rows import row_values
 from rewriter.reading.value_types import ValueTypes
 
@@ -280,6 +282,47 @@ def _is_json(side: exp.Expr, types: ValueTypes) -> bool:
     return types.of(side).kind == "JSON"
 
 
+_PAIRS = (
+    "unnest(list_transform(json_keys(CAST(j AS JSON)), LAMBDA k: {'key': k, 'value':"
+    " extract(CAST(j AS JSON), '/' || replace(replace(k, '~', '~0'), '/', '~1'))}))"
+)
+_PAIR_CALLS = ("each", "each_text")
+
+
+def _pairs(extract: str) -> Spell:
+    """``json_each``, of which an output takes the key or the value; raises NOT_SUPPORTED for the
+    pair itself.
+    """
+
+    def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != 1:
+            return None
+        if not isinstance(node.parent, exp.Paren) or not isinstance(node.parent.parent, exp.Dot):
+            raise not_here(
+                node, "the row that this function gives", "call it in FROM, or take its .key and .value"
+            )
+        return fill(_PAIRS.replace("extract", extract), j=arguments[0])
+
+    return spell
+
+
+def name_pairs(select: exp.Expr) -> None:
+    """Put both of a pair in the place of ``(jsonb_each(j)).*``, in an output of SELECT."""
+    for output in list(select.expressions):
+        if makes_pairs(output):
+            pair = output.this
+            output.replace([exp.Dot(this=pair.copy(), expression=ident(n)) for n in _PAIR_NAMES])
+
+
+def makes_pairs(output: exp.Expr) -> bool:
+    """True for ``(jsonb_each(j)).*``."""
+    is_all = isinstance(output, exp.Dot) and isinstance(output.expression, exp.Star)
+    called = output.this.unnest() if is_all and isinstance(output.this, exp.Paren) else None
+    name = function_name(called) if isinstance(called, exp.Anonymous) else ""
+    return name.partition("_")[2] in _PAIR_CALLS and name.partition("_")[0] in {"json", "jsonb"}
+
+
+_PAIR_NAMES = ("key", "value")
 _OF_TWO = (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe)
 """Operators of which both sides are jsonb."""
 _BY_VERB: Mapping[str, Spell] = {
@@ -288,6 +331,8 @@ _BY_VERB: Mapping[str, Spell] = {
     "extract_path": _at_path(is_text=False),
     "extract_path_text": _at_path(is_text=True),
     "typeof": _one(_TYPE),
+    "each": _pairs("json_extract"),
+    "each_text": _pairs("json_extract_string"),
     "object_keys": _one("unnest(json_keys(CAST(j AS JSON)))"),
     "array_elements": _one("unnest(CAST(CAST(j AS JSON) AS JSON[]))"),
     "array_elements_text": _one(
