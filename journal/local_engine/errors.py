@@ -74,7 +74,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"^(lower (and upper )?bounds? |count must be |operand cannot be)"), Code.BUCKETS),
     (re.compile(r"^negative substring length"), Code.SUBSTRING),
     (
-        re.compile(r"hex digit|decode string .* as base64|cannot (set|delete) path in scalar"),
+        re.compile(
+            r"hex digit|decode string .* as base64|cannot (set|delete) path in scalar|^step size"
+        ),
         Code.SETTING_VALUE,
     ),
     (re.compile(r'^time field value out of range: "(?![^"]*\d:\d)'), Code.MOMENT_TEXT),

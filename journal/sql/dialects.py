@@ -134,6 +134,8 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
         made = _dialect(dialect).generator(unsupported_level=ErrorLevel.RAISE)
         found = _TOOLS.generators[dialect] = made
     is_copied = nodes is None or not nodes.by_type.keys() <= _LEFT_WHOLE
+    if dialect == "duckdb" and is_copied and ast.find(exp.Extract) is not None:
+        ast, is_copied = _with_moments_in_brackets(ast.copy()), False
     try:
         return generated(lambda: found.generate(ast, copy=is_copied))
     except UnsupportedError as error:
@@ -142,6 +144,16 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
             f"the store cannot run this: {what_is_lacking(error)}",
             advice="use functions and types that the store has; docs/index.md leads to its page",
         ) from error
+
+
+def _with_moments_in_brackets(ast: exp.Expr) -> exp.Expr:
+    """The tree with brackets around what EXTRACT takes from, in place.
+
+    sqlglot refuses a part of an instant, which another engine than DuckDB takes in another zone.
+    """
+    for part in list(ast.find_all(exp.Extract)):
+        part.set("expression", exp.Paren(this=part.expression))
+    return ast
 
 
 _LACKING = re.compile(r"Argument '(\w+)' is not supported for expression '(\w+)' when .*")

@@ -27,6 +27,8 @@ _TYPED = frozenset(
     }
 )
 _MARK = exp.SQLGLOT_ANONYMOUS
+_PART = "palimpsest_date_part"
+"""What ``date_part`` is called while sqlglot reads it, which has one node for it and EXTRACT."""
 _LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER})
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
 _OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
@@ -71,6 +73,8 @@ def unmarked(ast: exp.Expr) -> exp.Expr:
     for node in ast.walk():
         if node.comments is not None:
             node.comments = [comment for comment in node.comments if comment != _MARK] or None
+        if isinstance(node, exp.Anonymous) and node.name == _PART:
+            node.set("this", "date_part")
     return ast
 
 
@@ -129,6 +133,12 @@ def _keep_call(tokens: list[Token], index: int) -> None:
         tokens[place] = Token(
             close.token_type, close.text, close.line, close.col, close.start, close.end, [_MARK]
         )
+
+
+def _keep_part(tokens: list[Token], index: int) -> None:
+    """``date_part(unit, t)`` is a function: its unit may be computed, and t a date."""
+    if _kind(tokens, index + 1) is TokenType.L_PAREN:
+        tokens[index] = _token_like(tokens[index], TokenType.VAR, _PART)
 
 
 def _apply(tokens: list[Token], index: int) -> None:
@@ -378,6 +388,7 @@ _IN_POSTGRES: dict[TokenType | str, Change] = {
     TokenType.LIMIT: _no_share,
     TokenType.NUMBER: _whole_number,
     "DATE_BIN": _keep_call,
+    "DATE_PART": _keep_part,
     # CURRENT_TIMESTAMP has a name and a text of its own.
     "NOW": _keep_call,
     # Of others the template would be translated, in its quotes as well.

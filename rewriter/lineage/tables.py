@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import field
 
-from sqlglot import exp
+from sqlglot import ErrorLevel, exp
 
 from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.queries import ChangeReader, QueryReader
@@ -103,7 +103,7 @@ class KnownTables:
             return fold(node.this.alias_or_name) or self.name_of_output(node.this, place)
         if self.dialect in {"postgres", "redshift"}:
             return node.sql_name().lower() if isinstance(node, exp.Func) else "?column?"
-        return node.sql(dialect=self.dialect).lower()
+        return node.sql(dialect=self.dialect, unsupported_level=ErrorLevel.IGNORE).lower()
 
     def name_of(self, node: exp.Expr, place: int) -> str:
         """The name of an output: its alias, that of its column, or as the dialect gives it."""

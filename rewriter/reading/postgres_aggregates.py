@@ -3,9 +3,8 @@
     rank(3) WITHIN GROUP (ORDER BY x)      1 + COUNT(*) FILTER (WHERE x < 3)
 
 The same of ``dense_rank``, ``percent_rank`` and ``cume_dist``, of several values, and in any order.
-Different values are sorted, and bytes are joined to bytes; what stands between texts may be computed.
-The sum of intervals is that of their
-months, days and microseconds, each by itself.
+Different values are sorted, and bytes are joined to bytes; what stands between texts may be
+computed. The sum of intervals is that of their months, days and microseconds, each by itself.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, is_given
 from journal.sql.relations import ident
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_bytes import is_bytes, joined_value, spell_joined_bytes
@@ -178,7 +177,7 @@ def spell_joined_by_column(node: exp.Expr, types: ValueTypes) -> None:
     if isinstance(given, exp.Order):
         given.set("this", pair)
     listed: exp.Expr = exp.ArrayAgg(this=given if isinstance(given, exp.Order) else pair)
-    whole, condition = node, exp.Not(this=exp.Is(this=exp.paren(value.copy()), expression=exp.null()))
+    whole, condition = node, exp.condition(is_given(exp.paren(value.copy())))
     if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
         whole = node.parent
         condition = exp.and_(condition, exp.paren(whole.expression.this.copy()))

@@ -19,6 +19,7 @@ from rewriter.reading import (
     postgres_calls,
     postgres_collations,
     postgres_comparisons,
+    postgres_degrees,
     postgres_domains,
     postgres_formats,
     postgres_json,
@@ -57,6 +58,7 @@ from rewriter.reading.postgres_recursion import check_recursion
 from rewriter.reading.postgres_row_operands import with_row_operands
 from rewriter.reading.postgres_sources import (
     SOURCE_FUNCTIONS,
+    is_numeric_series,
     is_postgres_source,
     is_unnamed_series,
     name_series,
@@ -73,6 +75,7 @@ _CALLS = {
     **postgres_calls.CALLS,
     **postgres_moments.CALLS,
     **postgres_json.CALLS,
+    **dict.fromkeys(postgres_degrees.NAMES, postgres_degrees.spell_degrees),
     **dict.fromkeys(("json_build_object", "jsonb_build_object"), postgres_jsonb_calls.spell_built),
     **dict.fromkeys(("json_object", "jsonb_object"), postgres_jsonb_calls.spell_object),
     "jsonb_set_lax": postgres_jsonb_calls.spell_lax_set,
@@ -168,9 +171,12 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
                 postgres_json_keys.spell_pointed(node, native=is_postgres)
         elif concerns_lengths(node):
             keep_lengths(node, context)
-        elif is_unnamed_series(node):
+        elif postgres_moments.is_part_call(node):
+            kind = types.of(node.expressions[1]).kind
+            _put(node, "date_part", postgres_moments.extracted_part(node, kind), types)
+        elif is_unnamed_series(node) and (is_postgres or not is_numeric_series(node, types)):
             name_series(node)
-        elif is_postgres_source(node):
+        elif is_postgres_source(node) or (not is_postgres and is_numeric_series(node, types)):
             spell_source(node, context)
     if is_postgres:
         if equates or holder.find(exp.Group) is not None:
@@ -196,9 +202,13 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return next(determined_columns(node, context), None) is not None
     if is_postgres_source(node) or is_unnamed_series(node) or concerns_lengths(node):
         return True
+    if is_numeric_series(node, ValueTypes(context)):
+        return not context.capabilities.postgres_functions
     if postgres_operators.compares_array_text(node):
         return True
     if isinstance(node, exp.Anonymous):
+        if postgres_moments.is_part_call(node):
+            return True
         name = function_name(node)
         is_native = context.capabilities.postgres_functions and name.startswith("jsonb_")
         return is_native or name in _CALLS

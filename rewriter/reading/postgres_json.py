@@ -298,9 +298,8 @@ def _pairs(extract: str) -> Spell:
         if len(arguments) != 1:
             return None
         if not isinstance(node.parent, exp.Paren) or not isinstance(node.parent.parent, exp.Dot):
-            raise not_here(
-                node, "the row that this function gives", "call it in FROM, or take its .key and .value"
-            )
+            advice = "call it in FROM, or take its .key and .value"
+            raise not_here(node, "the row that this function gives", advice)
         return fill(_PAIRS.replace("extract", extract), j=arguments[0])
 
     return spell

@@ -3,6 +3,7 @@
 gcd(a, b), lcm(a, b)           of INTEGER: an INTEGER, which may overflow
 acosh(x), atanh(x)             fail out of their range; atanh(1) is infinite
 var_pop(x), stddev_pop(x)      of an infinity alone, or of NaN: NaN
+n << m, n >> m                 of m only the lower bits count
 """
 
 from __future__ import annotations
@@ -46,3 +47,20 @@ def spell_spread(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     made = exp.paren(fill(_FINITE_ALONE, x=node.this, v=node))
     made.meta[KIND] = "DOUBLE"
     return made
+
+
+_SHIFT = "CAST(x AS HUGEINT) * (CAST(1 AS HUGEINT) << (n & {top}))"
+_WRAPPED = "CAST((({0} + {1}) % {2} + {2}) % {2} - {1} AS {3})"
+
+
+def spell_shift(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``n << m``, whose upper bits are lost, and ``n >> m``: of m only the lower bits count."""
+    kind = types.of(node.this).kind
+    if kind not in {"INTEGER", "INT", "BIGINT"}:
+        return None
+    size = 64 if kind == "BIGINT" else 32
+    parts = {"x": exp.paren(node.this.copy()), "n": exp.paren(node.expression.copy())}
+    if isinstance(node, exp.BitwiseRightShift):
+        return exp.paren(fill(f"x >> (n & {size - 1})", **parts))
+    wide = _SHIFT.format(top=size - 1)
+    return fill(_WRAPPED.format(wide, 1 << (size - 1), 1 << size, kind), **parts)

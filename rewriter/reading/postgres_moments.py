@@ -1,6 +1,7 @@
 """PostgreSQL's functions of moments and intervals, in words that the stores have. Pure.
 
 EXTRACT(SECOND FROM t)              with its fraction, on every store
+date_part('hour', t)                the same as a DOUBLE, also of a date
 (a, b) OVERLAPS (c, d)              conditions on the four
 date_trunc('day', t, 'Asia/Tokyo')  cut in the time of that zone
 date_bin('15 minutes', t, o)        time_bucket
@@ -91,6 +92,26 @@ def has_fraction(node: exp.Expr) -> bool:
 def spell_fraction(node: exp.Expr) -> exp.Expr:
     """The part with these digits."""
     return fill(_FRACTIONS[node.name.upper()], t=node.expression)
+
+
+def is_part_call(node: exp.Expr) -> bool:
+    """True for ``date_part('unit', t)`` of a unit that is a constant."""
+    return (
+        isinstance(node, exp.Anonymous)
+        and node.name.lower() == "date_part"
+        and len(node.expressions) == 2
+        and node.expressions[0].is_string
+    )
+
+
+def extracted_part(node: exp.Expr, kind: str | None) -> exp.Expr:
+    """What ``date_part`` of a moment of a type gives: a DOUBLE, for a date as of its midnight."""
+    unit, moment = node.expressions
+    if kind == "DATE":
+        moment = exp.cast(moment.copy(), "TIMESTAMP", dialect="duckdb")
+    part = exp.Extract(this=exp.var(unit.name.upper()), expression=moment.copy())
+    made = spell_fraction(part) if has_fraction(part) else part
+    return exp.cast(made, "DOUBLE", dialect="duckdb")
 
 
 def _justify(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:

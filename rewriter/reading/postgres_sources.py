@@ -4,6 +4,7 @@ FROM string_to_table('a,b', ',') AS g(v)        FROM (SELECT string_to_table('a,
 FROM json_array_elements(j)                     FROM (SELECT json_array_elements(j) AS value) ..
 FROM generate_series(5, 9) WITH ORDINALITY AS g(v, n)    the same with the number of each row
 FROM upper('a') AS u                            FROM (SELECT upper('a') AS u) AS u
+FROM generate_series(0.5, 3)                    FROM (SELECT generate_series(0.5, 3) AS ..
 FROM json_each(j)                               the same of its keys, and the value of each
 FROM json_to_recordset(j) AS x(a int, b text)   FROM (SELECT CAST(r ->> 'a' AS INT) AS a, ..
 FROM json_populate_record(NULL::t, j)           the same with the columns of the table t
@@ -18,12 +19,13 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import STRUCT
 from journal.model.schema import Table, fold
-from journal.sql.builders import call
+from journal.sql.builders import call, fill
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type, unknown_type
 from rewriter.functions import function_name, is_table_function
 from rewriter.name_resolution import position_of, table_name
+from rewriter.reading.value_types import ValueTypes
 from rewriter.reading.visible_columns import relations_of
 from rewriter.syntax.postgres_names import postgres_name
 
@@ -75,6 +77,38 @@ def _is_one_value(called: exp.Expr | None) -> bool:
     if not isinstance(called, exp.Func) or isinstance(called, exp.Anonymous | exp.AggFunc):
         return False
     return not isinstance(called, _SOURCES) and not is_table_function(called)
+
+
+def is_numeric_series(node: exp.Expr, types: ValueTypes) -> bool:
+    """True for a source ``generate_series`` of NUMERIC."""
+    called = node.this if isinstance(node, exp.Table | exp.Lateral) else None
+    return isinstance(called, exp.GenerateSeries) and _counts_numeric(called, types)
+
+
+def _counts_numeric(series: exp.Expr, types: ValueTypes) -> bool:
+    bounds = (series.args.get(name) for name in ("start", "end", "step"))
+    return any((types.of(b).kind or "").startswith("DECIMAL") for b in bounds if b is not None)
+
+
+_NUMBERS = (
+    "CASE WHEN s = 0 THEN error('step size cannot equal zero') ELSE list_transform(range(0, q + 1"
+    " - CASE WHEN (s > 0 AND a + q * s > e) OR (s < 0 AND a + q * s < e) THEN 1 ELSE 0 END),"
+    " LAMBDA i: a + i * s) END"
+)
+"""The numbers from a to e; q steps, or one less, lie between them."""
+
+
+def spell_series(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``generate_series`` of NUMERIC in an output; None for whole numbers and moments."""
+    if isinstance(node.parent, exp.Table | exp.Lateral) or not _counts_numeric(node, types):
+        return None
+    step = node.args.get("step") or exp.Literal.number(1)
+    parts = {
+        name: exp.paren(bound.copy())
+        for name, bound in (("a", node.args["start"]), ("e", node.args["end"]), ("s", step))
+    }
+    q = fill("CAST(round((e - a) / NULLIF(s, 0)) AS BIGINT)", **parts)
+    return exp.Explode(this=fill(_NUMBERS, **parts, q=q))
 
 
 def is_unnamed_series(node: exp.Expr) -> bool:

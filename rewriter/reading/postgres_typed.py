@@ -55,7 +55,7 @@ from rewriter.reading.postgres_collations import spell_case, spell_extreme
 from rewriter.reading.postgres_days import spell_days
 from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_intervals import spell_made_interval
-from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_spread
+from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_shift, spell_spread
 from rewriter.reading.postgres_moments import (
     has_fraction,
     native_current,
@@ -78,6 +78,7 @@ from rewriter.reading.postgres_regexps import (
     spell_replaced,
     spell_substr,
 )
+from rewriter.reading.postgres_sources import spell_series
 from rewriter.reading.postgres_text_calls import PRETTY_SIZE, spell_normalized, spell_unicode
 from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
@@ -206,6 +207,9 @@ def _remainder(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     for name, other in (("this", "expression"), ("expression", "this")):
         constant, beside = node.args[name].unnest(), types.of(node.args[other]).kind or ""
         value: exp.Expr | None = None
+        if name == "expression" and beside in WHOLE_KINDS and _is_minus_one(constant):
+            # Of the lowest number the quotient is none.
+            return fill("x & 0", x=exp.paren(node.this.copy()))
         if constant.is_string and beside:
             value = _taken_beside(constant, beside, exp.Mod)
         elif isinstance(constant, exp.Literal) and constant.is_int:
@@ -218,6 +222,12 @@ def _remainder(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             made.set(name, value)
             return made
     return None
+
+
+def _is_minus_one(constant: exp.Expr) -> bool:
+    while isinstance(constant, exp.Cast | exp.Paren):
+        constant = constant.this
+    return isinstance(constant, exp.Neg) and constant.this.is_int and constant.this.name == "1"
 
 
 def _taken_beside(text: exp.Expr, kind: str, operator: type[exp.Expr]) -> exp.Expr | None:
@@ -355,23 +365,6 @@ def _joined_elements(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return exp.cast(exp.null(), "VARCHAR") if is_null else None
 
 
-_SHIFT = "CAST(x AS HUGEINT) * (CAST(1 AS HUGEINT) << (n & {top}))"
-_WRAPPED = "CAST((({0} + {1}) % {2} + {2}) % {2} - {1} AS {3})"
-
-
-def _shifted(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``n << m``, whose upper bits are lost, and ``n >> m``: of m only the lower bits count."""
-    kind = types.of(node.this).kind
-    if kind not in {"INTEGER", "INT", "BIGINT"}:
-        return None
-    size = 64 if kind == "BIGINT" else 32
-    parts = {"x": exp.paren(node.this.copy()), "n": exp.paren(node.expression.copy())}
-    if isinstance(node, exp.BitwiseRightShift):
-        return exp.paren(fill(f"x >> (n & {size - 1})", **parts))
-    wide = _SHIFT.format(top=size - 1)
-    return fill(_WRAPPED.format(wide, 1 << (size - 1), 1 << size, kind), **parts)
-
-
 def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb")
 
@@ -396,6 +389,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Acosh, exp.Atanh), spell_inverse),
     **dict.fromkeys((exp.VariancePop, exp.StddevPop), spell_spread),
     exp.Bracket: spell_place,
+    **dict.fromkeys((exp.GenerateSeries, exp.ExplodingGenerateSeries), spell_series),
     exp.Length: _length_of_bytes,
     exp.Normalize: lambda node, _: spell_normalized(node),
     exp.MakeInterval: lambda node, _: spell_made_interval(node),
@@ -425,7 +419,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.ArrayAgg: spell_different,
     exp.GroupConcat: spell_joined,
     exp.ArrayToString: _joined_elements,
-    **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), _shifted),
+    **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), spell_shift),
     **dict.fromkeys(
         (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _array_operator
     ),

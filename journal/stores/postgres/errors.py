@@ -125,6 +125,14 @@ _OF_JSON = re.compile(r"operator for type json\b|operator does not exist: (json\
 _JSON_ADVICE = "compare JSON as text: a::text = b::text, SELECT DISTINCT a::text"
 
 
+_RAISED = "P0001"
+"""The state of errors that a rewritten statement raises itself."""
+_RAISED_CODES = (
+    (re.compile(r"value for domain \S+ violates check"), Code.CHECK),
+    (re.compile(r"domain \S+ does not allow NULL"), Code.NOT_NULL),
+)
+
+
 def is_starting(message: str) -> bool:
     """True when a server takes no connections yet."""
     return "starting up" in message or ("recovery" in message and "not yet" in message)
@@ -136,6 +144,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
     if sqlstate is not None:
         code = _CODES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.STORE)
     text = _SEGMENT.sub("", message.strip().split("\nLINE ")[0].strip())
+    if sqlstate == _RAISED:
+        code = next((c for pattern, c in _RAISED_CODES if pattern.match(text)), code)
     if sqlstate in {"42P01", "42703"} and _OF_A_JOURNAL.search(text):
         return PalimpsestError(
             Code.SEGMENT_DAMAGED,

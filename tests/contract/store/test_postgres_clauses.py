@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 
 import pytest
 
@@ -93,6 +94,17 @@ def test_views_are_refreshed_concurrently_by_a_unique_index(store: Store) -> Non
         assert raised.value.sqlstate == "55000"
     con.execute("CREATE UNIQUE INDEX ON v (k)")
     con.execute("REFRESH MATERIALIZED VIEW CONCURRENTLY v")
+
+
+@pytest.mark.drifts(toy="it raises no errors in SQL", hive="it raises no errors in SQL")
+def test_casts_to_domains_of_any_type_keep_to_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE DOMAIN recent AS DATE NOT NULL CHECK (date_part('year', VALUE) > 2000)")
+    assert con.execute("SELECT '2020-01-01'::recent").fetchall() == [(date(2020, 1, 1),)]
+    for value, state in (("'1999-01-01'", "23514"), ("NULL", "23502")):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(f"SELECT {value}::recent")
+        assert raised.value.sqlstate == state
 
 
 def test_numbers_of_identities_are_of_no_domain(store: Store) -> None:

@@ -11,7 +11,8 @@ SELECT
   (
     CASE
       WHEN NOT (CAST(a AS INT) > 0)
-      THEN CAST(ERROR('value for domain main.positive violates check constraint "positive_check"') AS INT)
+      THEN CAST(CAST(ERROR('value for domain main.positive violates check constraint "positive_check"') AS TEXT) AS
+        INT)
       ELSE CAST(a AS INT)
     END
   )
