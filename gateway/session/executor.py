@@ -99,6 +99,7 @@ class Executor:
     ) -> StatementOutcome:
         """Run one statement in a transaction; a query's rows are streamed."""
         transaction.check_open()
+        transaction.has_run = True
         call = self._call(request, cancellation)
         for form in self._forms(transaction, request):
             outcome = self._attempt(form, call)

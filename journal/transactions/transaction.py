@@ -75,7 +75,7 @@ class Transaction:
     """One client's unit of work; see the module's head for its states.
 
     ``forget`` removes what it has staged in its store. One that ``is_fresh`` begins with its first
-    statement, which comes at once.
+    statement, which comes at once. Once it ``has_run`` a statement, what it reads at stays.
     """
 
     snapshot: JournalState
@@ -84,6 +84,7 @@ class Transaction:
     message: str | None = None
     forget: Forget = nothing_staged
     is_fresh: bool = False
+    has_run: bool = field(default=False, init=False)
     is_over: bool = field(default=False, init=False)
     status: Status = Status.OPEN
     writes: list[StatementWrites] = field(default_factory=list)
@@ -138,6 +139,12 @@ class Transaction:
         """Read at another state."""
         self.snapshot = state
         self.catalog = state.catalog if self.with_own is None else self.with_own(state.catalog)
+
+    def renew(self, state: JournalState) -> None:
+        """Read at a later state; only for one that has run nothing yet."""
+        self.read_at(state)
+        for mark in self._savepoints:
+            mark.catalog = self.catalog
 
     def show(self, table: Table, manifest: Manifest) -> None:
         """Let segments be read by the name of a table, in the place of what it holds."""

@@ -106,3 +106,27 @@ def test_advisory_locks_keep_other_processes_out(store: Store) -> None:
         assert other.wait(60) == 0
     assert here("pg_try_advisory_lock(1)") is True
     con.close()
+
+
+@pytest.mark.also_on("hive", "postgres")
+def test_who_waited_for_an_advisory_lock_sees_what_its_holder_committed(store: Store) -> None:
+    """Tools that migrate a database count on it: they look for its history once they hold one."""
+    with (
+        store.connect(dialect="postgres", autocommit=True) as con,
+        store.connect(dialect="postgres", autocommit=True) as other,
+    ):
+        other.execute("CREATE TABLE seen (a INTEGER PRIMARY KEY)")
+        for lock in ("pg_try_advisory_xact_lock(1)", "pg_advisory_lock(CAST(2 AS BIGINT))"):
+            con.execute("BEGIN")
+            con.execute("SAVEPOINT s")
+            other.execute("INSERT INTO seen SELECT count(*) FROM seen")
+            other.execute("CREATE TABLE IF NOT EXISTS later (a INTEGER)")
+            con.execute(f"SELECT {lock}")
+            con.execute("ROLLBACK TO s")
+            expected = other.execute("SELECT count(*) FROM seen").fetchall()
+            assert con.execute("SELECT count(*) FROM seen").fetchall() == expected
+            assert con.execute("SELECT count(*) FROM later").fetchall() == [(0,)]
+            other.execute("INSERT INTO seen SELECT count(*) FROM seen")
+            con.execute("SELECT pg_try_advisory_lock(3)")
+            assert con.execute("SELECT count(*) FROM seen").fetchall() == expected
+            con.execute("COMMIT")
