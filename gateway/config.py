@@ -245,7 +245,7 @@ class Settings:
             found.append((entry.name, shown, str(entry.metadata["about"])))
         given = dict(self.taken)
         for name, taken in sorted(taken_settings(self.dialect).items()):
-            found.append((name, given.pop(name, taken.default), _NO_EFFECT))
+            found.append((name, given.pop(name, taken.default), taken.about))
         found += [(name, value, _CUSTOM) for name, value in sorted(given.items())]
         return found
 
@@ -284,7 +284,6 @@ _DURATIONS = frozenset(
 )
 _OF_OPERATORS = frozenset({"job_engine", "spark_master"})
 _CUSTOM = "a program's own"
-_NO_EFFECT = "taken, without effect on answers"
 _NULL_ORDERS = {
     **dict.fromkeys((NULLS_FIRST, "null_first", "first"), NULLS_FIRST),
     **dict.fromkeys((NULLS_LAST, "null_last", "last"), NULLS_LAST),

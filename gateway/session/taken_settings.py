@@ -1,7 +1,7 @@
 """Settings of DuckDB and PostgreSQL that the gateway accepts, and that change no answer.
 
-A SET of one is taken, shown again, and does nothing else. A value that would change answers is
-refused, so what a program believes of its session is true. Pure.
+A SET of one is taken, shown again, and does nothing else, except where its ``about`` says so. A
+value that would change answers is refused, so what a program believes of its session is true. Pure.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class TakenSetting:
     default: str
     values: tuple[str, ...] = ()
     one_value: bool = False
+    about: str = "taken, without effect on answers"
 
     def checked(self, name: str, value: str) -> str:
         """The value as it is kept; raises SETTING_VALUE for one that would change answers."""
@@ -31,7 +32,9 @@ class TakenSetting:
                 f"{name} cannot be {value!r}: the gateway would not follow it",
                 advice=f"it may be {' or '.join(self.values)}",
             )
-        return self.default if self.one_value else value
+        if not self.values:
+            return value
+        return self.default if self.one_value or plain == self.default.lower() else plain
 
 
 SERVER_VERSION = f"15.0 (Palimpsest {VERSION})"
@@ -150,7 +153,11 @@ _POSTGRES = {
     "password_encryption": TakenSetting("scram-sha-256", ("scram-sha-256",)),
     "bytea_output": TakenSetting("hex", ("hex",)),
     "datestyle": TakenSetting("ISO, MDY", ("iso", "iso mdy", "mdy"), one_value=True),
-    "intervalstyle": TakenSetting("postgres", ("postgres",)),
+    "intervalstyle": TakenSetting(
+        "postgres",
+        ("postgres", "iso_8601"),
+        about="how a server writes intervals: postgres or iso_8601",
+    ),
     "integer_datetimes": TakenSetting("on", _ON),
     "in_hot_standby": TakenSetting("off", _OFF),
     "lc_collate": TakenSetting("C", ("c",)),

@@ -38,6 +38,7 @@ from gateway.servers.pgwire.tags import (
     error_for_clients,
     text_for_clients,
 )
+from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.transaction_words import begin_tag, warning_of
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
@@ -390,10 +391,10 @@ class ClientConnection:
         described = self._fields.fields(portal.statement, outcome.columns)
         names = self._fields.sent_types(described, outcome.columns)
         formats = portal.result_formats(outcome.columns)
-        zone = self._session.settings.timezone or "UTC"
+        style = TextStyle.of(self._session.settings)
         with self._session.fetching(outcome.rows):
             for batch in portal.stream.take(limit):
-                rows = data_rows(filled_up(batch, described), names, formats, zone)
+                rows = data_rows(filled_up(batch, described), names, formats, style)
                 portal.sent_bytes += len(rows)
                 self._limits.check_result(portal.stream.sent, portal.sent_bytes)
                 self._stream.write(rows)

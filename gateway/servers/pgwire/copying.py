@@ -19,6 +19,7 @@ from gateway.servers.pgwire.copy_binary import (
 from gateway.servers.pgwire.messages import protocol_error
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.stream import MessageStream
+from gateway.servers.pgwire.text_style import TextStyle
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import Row, StatementOutcome
 from gateway.session.session import Session
@@ -85,17 +86,17 @@ def _send_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> Stat
     try:
         names = [column.type for column in outcome.columns or ()]
         formats = [messages.BINARY] * len(names)
-        zone = session.settings.timezone or "UTC"
+        style = TextStyle.of(session.settings)
         stream.write(_response(b"H", len(names), messages.BINARY))
         head = HEADER
         for batch in batches_of_copy(session, outcome):
             rest = batch
             if head and batch.num_rows:
                 # Drivers look for the first row in the message of the header.
-                first = data_rows(batch.slice(0, 1), names, formats, zone, b"d")
+                first = data_rows(batch.slice(0, 1), names, formats, style, b"d")
                 stream.write(messages.message(b"d", head + first[_MESSAGE_HEAD:]))
                 head, rest = b"", batch.slice(1)
-            stream.write(data_rows(rest, names, formats, zone, b"d"))
+            stream.write(data_rows(rest, names, formats, style, b"d"))
             sent += batch.num_rows
         stream.write(messages.message(b"d", head + TRAILER) + messages.message(b"c"))
     finally:

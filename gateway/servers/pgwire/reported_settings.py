@@ -6,6 +6,7 @@ Drivers read times in the zone that they were told of last.
 from __future__ import annotations
 
 from gateway.config import Settings
+from gateway.servers.pgwire.text_style import interval_style
 from gateway.session.session import Session
 from gateway.session.taken_settings import SERVER_VERSION
 
@@ -14,7 +15,6 @@ _FIXED = {
     "server_encoding": "UTF8",
     "client_encoding": "UTF8",
     "DateStyle": "ISO, MDY",
-    "IntervalStyle": "postgres",
     "integer_datetimes": "on",
     "standard_conforming_strings": "on",
     "in_hot_standby": "off",
@@ -44,6 +44,7 @@ class ReportedSettings:
         return _FIXED | {
             "application_name": settings.application or "",
             "TimeZone": settings.timezone or "UTC",
+            "IntervalStyle": interval_style(settings),
             "default_transaction_read_only": settings.default_transaction_read_only,
             "is_superuser": "on" if is_admin else "off",
             "session_authorization": self._session.user or "",

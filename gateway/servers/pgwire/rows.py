@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gateway.servers.pgwire.messages import BINARY
+from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.types import INT2, INT4, INT8, OID, TEXT, element_type, pg_type
 from gateway.servers.pgwire.values_binary import binary_column
 from gateway.servers.pgwire.values_text import text_column
@@ -37,21 +38,21 @@ def data_rows(
     batch: pa.RecordBatch,
     names: Sequence[str],
     formats: Sequence[int],
-    zone: str,
+    style: TextStyle,
     kind: bytes = b"D",
 ) -> memoryview:
-    """The messages of all rows; ``names`` are the types of the columns, ``zone`` the session's.
+    """The messages of all rows; ``names`` are the types of the columns, ``style`` the session's.
 
     ``kind`` is that of the messages: rows of a COPY in binary have the same form as DataRow.
     """
     if batch.num_rows == 0:
         return memoryview(b"")
     if batch.num_rows <= _FEW_ROWS:
-        return _few_rows(batch, names, formats, zone, kind)
+        return _few_rows(batch, names, formats, style, kind)
     parts: list[pa.Array | np.ndarray] = []
     sizes = np.full(batch.num_rows, _HEAD.itemsize - 1, np.int64)
     for column, name, form in zip(batch.columns, names, formats, strict=True):
-        values = _values(column, name, form, zone).cast(pa.binary())
+        values = _values(column, name, form, style).cast(pa.binary())
         lengths = pc.binary_length(values).fill_null(-1).to_numpy(zero_copy_only=False)
         sizes += np.maximum(lengths, 0) + _LENGTH
         parts += [_cells(lengths.astype(">i4")), _of_one_size(values, lengths)]
@@ -61,11 +62,15 @@ def data_rows(
 
 
 def _few_rows(
-    batch: pa.RecordBatch, names: Sequence[str], formats: Sequence[int], zone: str, kind: bytes
+    batch: pa.RecordBatch,
+    names: Sequence[str],
+    formats: Sequence[int],
+    style: TextStyle,
+    kind: bytes,
 ) -> memoryview:
     """The same value by value: calls of Arrow cost more than so few rows."""
     columns = [
-        _few_values(column, name, form, zone)
+        _few_values(column, name, form, style)
         for column, name, form in zip(batch.columns, names, formats, strict=True)
     ]
     count = _COUNT.pack(len(columns))
@@ -82,15 +87,15 @@ def _few_rows(
     return memoryview(b"".join(messages))
 
 
-def _few_values(column: pa.Array, name: str, form: int, zone: str) -> list[bytes | None]:
+def _few_values(column: pa.Array, name: str, form: int, style: TextStyle) -> list[bytes | None]:
     if form != BINARY and element_type(name) is None and pg_type(name) in _AS_PYTHON:
         if pa.types.is_integer(column.type) or pa.types.is_string(column.type):
             return [None if v is None else str(v).encode() for v in column.to_pylist()]
-    found: list[bytes | None] = _values(column, name, form, zone).cast(pa.binary()).to_pylist()
+    found: list[bytes | None] = _values(column, name, form, style).cast(pa.binary()).to_pylist()
     return found
 
 
-def _values(column: pa.Array, name: str, form: int, zone: str) -> pa.Array:
+def _values(column: pa.Array, name: str, form: int, style: TextStyle) -> pa.Array:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if isinstance(column, pa.DictionaryArray):
@@ -100,7 +105,7 @@ def _values(column: pa.Array, name: str, form: int, zone: str) -> pa.Array:
         column = pa.array(numbers, pa.decimal256(_HUGE_DIGITS))
     if name in ZONED_TIMES:
         column = zoned_time_texts(column)
-    return binary_column(column, name) if form == BINARY else text_column(column, name, zone)
+    return binary_column(column, name) if form == BINARY else text_column(column, name, style)
 
 
 def _number(value: bytes | None, name: str) -> int | None:

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from gateway.servers.pgwire.any_numbers import SHORTEST, without_zeros
 from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
+from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.types import (
     BOOL,
     DATE,
@@ -123,7 +124,7 @@ def binary_of(value: Any, name: str) -> bytes:
         case _:
             from gateway.servers.pgwire.values_text import text_of
 
-            found = text_of(value, name, "UTC").encode()
+            found = text_of(value, name, TextStyle()).encode()
             return b"\x01" + found if kind is JSONB else found
 
 

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 
 from gateway.servers.pgwire.any_numbers import SHORTEST, without_zeros
 from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
+from gateway.servers.pgwire.interval_texts import interval_text
+from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.types import (
     BOOL,
     BYTEA,
@@ -42,11 +44,11 @@ _BEFORE_OURS = re.compile(r"^(-|0000-)")
 _QUOTED = frozenset('{}",\\ \t\n\r\v\f')
 
 
-def text_column(column: pa.Array, name: str, zone: str) -> pa.Array:
-    """The values of a column as UTF-8 bytes; ``name`` is its type, ``zone`` the session's."""
+def text_column(column: pa.Array, name: str, style: TextStyle) -> pa.Array:
+    """The values of a column as UTF-8 bytes; ``name`` is its type, ``style`` the session's."""
     infinite = infinite_moments(column)
     if infinite is not None:
-        written = text_column(infinite.column, name, zone)
+        written = text_column(infinite.column, name, style)
         return infinite.put_into(written, b"infinity", b"-infinity")
     if element_type(name) is None:
         kind = pg_type(name)
@@ -59,25 +61,25 @@ def text_column(column: pa.Array, name: str, zone: str) -> pa.Array:
         if kind is DATE:
             return _with_eras(column.cast(pa.string())).cast(pa.binary())
         if kind in (INT2VECTOR, OIDVECTOR):
-            return _one_by_one(column, name, zone)
+            return _one_by_one(column, name, style)
         if kind is TIMESTAMPTZ and pa.types.is_timestamp(column.type):
-            return _instants(column, zone).cast(pa.binary())
+            return _instants(column, style.zone).cast(pa.binary())
         if kind in (TIMESTAMPTZ, TIMETZ, INTERVAL, JSON, JSONB, BYTEA, UUID) or not _is_castable(
             column.type
         ):
-            return _one_by_one(column, name, zone)
+            return _one_by_one(column, name, style)
         if kind is NUMERIC and pa.types.is_decimal(column.type) and column.type.scale > 6:
-            return _one_by_one(column, name, zone)
+            return _one_by_one(column, name, style)
         return column.cast(pa.string()).cast(pa.binary())
-    return _one_by_one(column, name, zone)
+    return _one_by_one(column, name, style)
 
 
-def text_of(value: Any, name: str, zone: str) -> str:
+def text_of(value: Any, name: str, style: TextStyle) -> str:
     """One value as PostgreSQL writes it."""
     inner = element_type(name)
     if inner is not None:
-        return "{" + ",".join(_element(item, inner, zone) for item in value) + "}"
-    return _WRITERS.get(type(value), _any)(value, name, zone)
+        return "{" + ",".join(_element(item, inner, style) for item in value) + "}"
+    return _WRITERS.get(type(value), _any)(value, name, style)
 
 
 def _is_castable(kind: pa.DataType) -> bool:
@@ -146,20 +148,20 @@ def _in_its_era(moment: str) -> str:
     return f"{int(year) + 1:04}-{rest} BC"
 
 
-def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
+def _one_by_one(column: pa.Array, name: str, style: TextStyle) -> pa.Array:
     def moments(items: pa.Array) -> list[Any]:
-        written = text_column(items, innermost_type(name), zone)
+        written = text_column(items, innermost_type(name), style)
         return list(written.cast(pa.string()).to_pylist())
 
     values = python_values(column, moments)
-    found = [None if v is None else text_of(v, name, zone).encode() for v in values]
+    found = [None if v is None else text_of(v, name, style).encode() for v in values]
     return pa.array(found, pa.binary())
 
 
-def _element(value: Any, name: str, zone: str) -> str:
+def _element(value: Any, name: str, style: TextStyle) -> str:
     if value is None:
         return "NULL"
-    text = text_of(value, name, zone)
+    text = text_of(value, name, style)
     if isinstance(value, list):
         return text
     if not text or text.upper() == "NULL" or not _QUOTED.isdisjoint(text):
@@ -167,28 +169,28 @@ def _element(value: Any, name: str, zone: str) -> str:
     return text
 
 
-def _any(value: Any, name: str, zone: str) -> str:
-    del name, zone
+def _any(value: Any, name: str, style: TextStyle) -> str:
+    del name, style
     return str(value)
 
 
-def _float(value: float, name: str, zone: str) -> str:
-    del zone
+def _float(value: float, name: str, style: TextStyle) -> str:
+    del style
     kind = pa.float32() if pg_type(name) is FLOAT4 else pa.float64()
     return str(_floats(pa.array([value], kind))[0].as_py())
 
 
-def _moment(value: dt.datetime, name: str, zone: str) -> str:
+def _moment(value: dt.datetime, name: str, style: TextStyle) -> str:
     del name
     fraction = f".{value.microsecond:06}".rstrip("0") if value.microsecond else ""
     if value.tzinfo is None:
         return f"{value:%Y-%m-%d %H:%M:%S}".zfill(19) + fraction
-    local = value.astimezone(ZoneInfo(zone))
+    local = value.astimezone(ZoneInfo(style.zone))
     return f"{local:%Y-%m-%d %H:%M:%S}".zfill(19) + fraction + _offset(local.utcoffset())
 
 
-def _time(value: dt.time, name: str, zone: str) -> str:
-    del name, zone
+def _time(value: dt.time, name: str, style: TextStyle) -> str:
+    del name, style
     fraction = f".{value.microsecond:06}".rstrip("0") if value.microsecond else ""
     return f"{value:%H:%M:%S}{fraction}{_offset(value.utcoffset()) if value.tzinfo else ''}"
 
@@ -202,58 +204,42 @@ def _offset(offset: dt.timedelta | None) -> str:
     return found + (f":{seconds % 60:02}" if seconds % 60 else "")
 
 
-def _interval(value: tuple[int, int, int], name: str, zone: str) -> str:
-    """Months, days and microseconds as PostgreSQL's style ``postgres`` has them."""
-    del name, zone
-    months, days, micros = value
-    # Both parts of the months have their sign.
-    years, months = (abs(months) // 12, abs(months) % 12) if months >= 0 else (
-        -(abs(months) // 12), -(abs(months) % 12)
-    )  # fmt: skip
-    parts: list[str] = []
-    for amount, unit in ((years, "year"), (months, "mon"), (days, "day")):
-        if amount:
-            sign = "+" if amount > 0 and parts and parts[-1].startswith("-") else ""
-            parts.append(f"{sign}{amount} {unit}{'' if amount == 1 else 's'}")
-    if micros or not parts:
-        sign = "-" if micros < 0 else "+" if parts and parts[-1].startswith("-") else ""
-        seconds, micros = divmod(abs(micros), 1_000_000)
-        fraction = f".{micros:06}".rstrip("0") if micros else ""
-        clock = f"{seconds // 3600:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
-        parts.append(f"{sign}{clock}{fraction}")
-    return " ".join(parts)
+def _interval(value: tuple[int, int, int], name: str, style: TextStyle) -> str:
+    """Months, days and microseconds."""
+    del name
+    return interval_text(*value, style.intervals)
 
 
-def _span(value: pa.MonthDayNano, name: str, zone: str) -> str:
+def _span(value: pa.MonthDayNano, name: str, style: TextStyle) -> str:
     months, days, nanoseconds = value
-    return _interval((months, days, nanoseconds // 1000), name, zone)
+    return _interval((months, days, nanoseconds // 1000), name, style)
 
 
-def _boolean(value: bool, name: str, zone: str) -> str:
-    del name, zone
+def _boolean(value: bool, name: str, style: TextStyle) -> str:
+    del name, style
     return "t" if value else "f"
 
 
-def _decimal(value: Decimal, name: str, zone: str) -> str:
-    del zone
+def _decimal(value: Decimal, name: str, style: TextStyle) -> str:
+    del style
     return without_zeros(value) if name == SHORTEST else f"{value:f}"
 
 
-def _bytes(value: bytes, name: str, zone: str) -> str:
-    del zone
+def _bytes(value: bytes, name: str, style: TextStyle) -> str:
+    del style
     if pg_type(name) is UUID:
         return str(uuid.UUID(bytes=value))
     return "\\x" + value.hex()
 
 
-def _json(value: Any, name: str, zone: str) -> str:
-    del zone
+def _json(value: Any, name: str, style: TextStyle) -> str:
+    del style
     if name in ("INT2VECTOR", "OIDVECTOR"):
         return " ".join(map(str, value))
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-_WRITERS: dict[type, Callable[[Any, str, str], str]] = {
+_WRITERS: dict[type, Callable[[Any, str, TextStyle], str]] = {
     bool: _boolean,
     float: _float,
     Decimal: _decimal,
