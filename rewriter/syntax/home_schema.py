@@ -20,6 +20,7 @@ from rewriter.statement import SetSetting, Statement
 from rewriter.statements.access import AlterDefaultPrivileges
 
 _OF_NAMES = SEQUENCE_FUNCTIONS | {"pg_get_serial_sequence"}
+_PREFIXES = (f"{PUBLIC_SCHEMA}.", f'"{PUBLIC_SCHEMA}".')
 _SCHEMAS = frozenset({"SCHEMA", "ALL TABLES", "ALL SEQUENCES"})
 
 
@@ -85,8 +86,10 @@ def _place(node: exp.Expr, home: str | None, of_schemas: bool) -> bool:
         return False
     name = node.expressions[0] if node.expressions else None
     name = name.this if isinstance(name, exp.Cast) else name
-    prefix = f"{PUBLIC_SCHEMA}."
-    if not isinstance(name, exp.Literal) or not name.name.lower().startswith(prefix):
+    if not isinstance(name, exp.Literal):
+        return False
+    prefix = next((p for p in _PREFIXES if name.name.lower().startswith(p)), None)
+    if prefix is None:
         return False
     if home is not None:
         name.set("this", f"{home}.{name.name[len(prefix) :]}")

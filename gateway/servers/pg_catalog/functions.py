@@ -225,6 +225,10 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_operator_is_visible": ("(o) AS true",),
     "pg_collation_is_visible": ("(o) AS true",),
     "pg_statistics_obj_is_visible": ("(o) AS true",),
+    "oidvectortypes": (
+        ("(v) AS coalesce((SELECT string_agg(pgc_format_type(_v.o, NULL), ', ' ORDER BY _v.i)"
+        " FROM (SELECT unnest(v) AS o, generate_subscripts(v, 1) AS i) _v), '')"),
+    ),
     "parse_ident": ("(n) AS string_split(replace(n, '\"', ''), '.')",),
     "quote_ident": (
         ("(n) AS CASE WHEN regexp_full_match(n, '[a-z_][a-z0-9_]*') THEN n"

@@ -15,6 +15,7 @@ from gateway.servers.pg_catalog.numbering import CATALOGS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
 from gateway.servers.pgwire.types import field_of
 from journal.model.result_column import ResultColumn
+from rewriter.functions import SEQUENCE_FUNCTIONS
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.session_calls import session_calls
 
@@ -124,6 +125,9 @@ def _is_on_catalog(ast: exp.Expr) -> bool:
     if named:
         return all(_is_relation(t) or _is_standard(t) for t in named)
     called = _function_names(ast)
+    if any(name in SEQUENCE_FUNCTIONS for name in called):
+        # setval(pg_get_serial_sequence('t', 'c'), 5) moves a sequence of the store.
+        return False
     return any(name in _ALONE for name in called) or (
         # Beside functions of the session, such as nextval, the number of an object is its own.
         any(_is_object_type(node.to) for node in ast.find_all(exp.Cast))
@@ -212,6 +216,12 @@ def _changed(node: exp.Expr) -> exp.Expr:
             return exp.Anonymous(this="pgc_current_schema", expressions=[])
         case exp.Collate():
             return cast("exp.Expr", node.this)
+        case exp.Bracket() if _is_from_zero(node.this) and len(node.expressions) == 1:
+            if not isinstance(node.expressions[0], exp.Slice):
+                node.set("expressions", [_other_place(node.expressions[0], exp.Add)])
+        case exp.ArrayPosition() if _is_from_zero(node.this):
+            found = exp.ArrayPosition(this=node.this, expression=node.expression)
+            return _other_place(found, exp.Sub)
         case exp.Operator():
             return _operator(node)
         case exp.Div() if _is_whole(node.this) and _is_whole(node.expression):
@@ -304,11 +314,14 @@ def _is_call_of(node: exp.Dot) -> bool:
 
 
 def _call(name: str, node: exp.Anonymous) -> exp.Expr:
+    if name in _BOUNDS and _is_from_zero(node.expressions[0]):
+        bound = exp.Anonymous(this=f"pgc_{name}", expressions=node.expressions)
+        return _other_place(bound, exp.Sub)
     if name in MACROS:
         node.set("this", f"pgc_{name}")
     elif name in {"json_build_object", "jsonb_build_object"}:
         node.set("this", "json_object")
-    elif name == "generate_subscripts" and node.expressions[0].name.lower() in _FROM_ZERO:
+    elif name == "generate_subscripts" and _is_from_zero(node.expressions[0]):
         # The number of the dimension is 1, and the client's parameters are all to be read.
         vector, dimension = (_changed(part.copy()) for part in node.expressions)
         size = exp.Anonymous(this="len", expressions=[vector])
@@ -319,8 +332,22 @@ def _call(name: str, node: exp.Anonymous) -> exp.Expr:
     return node
 
 
-_FROM_ZERO = frozenset({"indkey", "indclass", "indcollation", "indoption"})
-"""Columns of the type of vectors that PostgreSQL counts from 0, unlike arrays."""
+def _is_from_zero(node: exp.Expr) -> bool:
+    """True for a column whose values PostgreSQL counts from 0, unlike arrays."""
+    inner = node.unnest()
+    return isinstance(inner, exp.Column) and inner.name.lower() in _FROM_ZERO
+
+
+def _other_place(place: exp.Expr, how: type[exp.Add | exp.Sub]) -> exp.Expr:
+    """A place in a vector as the engine counts it, or as PostgreSQL does."""
+    return exp.Paren(this=how(this=exp.Paren(this=place), expression=exp.Literal.number(1)))
+
+
+_FROM_ZERO = frozenset(
+    {"indkey", "indclass", "indcollation", "indoption", "proargtypes", "tgattr", "prattrs"}
+)
+"""Columns of the types of vectors, ``int2vector`` and ``oidvector``."""
+_BOUNDS = frozenset({"array_lower", "array_upper"})
 
 
 def _operator(node: exp.Operator) -> exp.Expr:
