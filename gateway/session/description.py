@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp
 
+from gateway.session.explain import EXPLAIN_COLUMNS
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.own_parameters import own_parameters
 from gateway.session.request import StatementRequest
@@ -27,7 +29,7 @@ from rewriter.context import RewriteContext
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.column_origins import Columns, column_origins
 from rewriter.reading.parameter_types import parameter_types
-from rewriter.statement import SelectedCalls, SqlStatement
+from rewriter.statement import Explain, SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
@@ -52,6 +54,10 @@ def describe(
         places = [p for p in parsed.parameters if isinstance(p, int)]
         none = (None,) * (max(places, default=-1) + 1)
         return StatementDescription(none, tuple(call_columns(parsed.statement)))
+    if isinstance(parsed.statement, Explain):
+        # What it takes is what the statement in it takes, which must not run for that.
+        inner = Parsed(parsed.statement.statement, f"{parsed.text} -- in it", parsed.parameters)
+        return replace(describe(session, inner, examples), columns=EXPLAIN_COLUMNS)
     parsed = with_home_schema(parsed, session.dialect, session.catalog)
     assert isinstance(parsed.statement, SqlStatement)
     transaction = session.transaction or session.new_transaction()
@@ -69,6 +75,9 @@ def describe(
             nothing: dict[str, Any] = dict.fromkeys(
                 f"{USER_PARAMETER}{place}" for place in query.parameters
             )
+            # Of what is computed with NULL alone a store would not say that it is a decimal.
+            exact = [n for n, kind in known.items() if kind.startswith("DECIMAL")]
+            nothing |= dict.fromkeys(nothing.keys() & exact, Decimal(1))
             nothing |= {name: examples[name] for name in nothing.keys() & examples.keys()}
             nothing |= own_parameters(session)
             request = StatementRequest(query, nothing, session.settings, session.dialect)

@@ -25,9 +25,15 @@ from journal.model.plan import (
     StatementKind,
     StatementPlan,
 )
+from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction
 from rewriter.statement import Explain
+
+EXPLAIN_COLUMNS = (
+    ResultColumn("explain_key", "VARCHAR"),
+    ResultColumn("explain_value", "VARCHAR"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,5 +112,4 @@ def _rows(plan: StatementPlan, store_plan: str | None) -> pa.Table:
         rows.append(("palimpsest_shapes", "\n".join(shapes)))
     if store_plan is not None:
         rows.append(("physical_plan", store_plan))
-    names = ("explain_key", "explain_value")
-    return pa.table({n: [row[i] for row in rows] for i, n in enumerate(names)})
+    return pa.table({c.name: [row[i] for row in rows] for i, c in enumerate(EXPLAIN_COLUMNS)})

@@ -75,14 +75,14 @@ def describe_prepared(
     with client.working(statement.transaction) as worker:
         session = worker.session
         with session.cancellation.running():
-            if isinstance(parsed.statement, SqlStatement | SelectedCalls):
+            if isinstance(parsed.statement, SqlStatement | SelectedCalls | Explain):
                 found = describe(session, parsed)
                 types = [arrow_type(kind or "VARCHAR") for kind in found.parameters]
                 given = pa.schema([(f"${i + 1}", kind) for i, kind in enumerate(types)])
                 rows = _NO_ROWS if found.columns is None else result_schema(found.columns)
                 return rows, given, found.columns is None
-            if isinstance(parsed.statement, ShowSetting | Explain):
-                # They give rows and change nothing, though they are no queries.
+            if isinstance(parsed.statement, ShowSetting):
+                # It gives a row and changes nothing, though it is no query.
                 outcome = session.run(parsed)
                 outcome.close()
                 return result_schema(outcome.columns or ()), _NO_ROWS, False

@@ -165,15 +165,17 @@ class StatementStore:
         places = [p for p in parsed.parameters if isinstance(p, int)] if parsed else []
         count = max(places, default=-1) + 1
         types: tuple[str | None, ...] = (None,) * count
-        if parsed is not None and isinstance(parsed.statement, SqlStatement | SelectedCalls):
+        if parsed is not None and isinstance(
+            parsed.statement, SqlStatement | SelectedCalls | Explain
+        ):
             statement.parsed, described = describe_as_given(self._session, parsed, given)
             types, statement.columns = described.parameters, described.columns
         elif parsed is not None and isinstance(parsed.statement, Execute):
             kept = prepared_statement(self._session, parsed.statement.name)
             told = Parsed(kept.statement, kept.text, kept.parameters)
             statement.columns = describe(self._session, told).columns
-        elif parsed is not None and isinstance(parsed.statement, ShowSetting | Explain):
-            # They give rows and change nothing, though they are no queries.
+        elif parsed is not None and isinstance(parsed.statement, ShowSetting):
+            # It gives a row and changes nothing, though it is no query.
             outcome = self._session.run(parsed)
             statement.columns = tuple(outcome.columns or ()) or None
             outcome.close()
