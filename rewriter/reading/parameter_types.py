@@ -20,6 +20,11 @@ from rewriter.name_resolution import table_name
 AS_WRITTEN = "json"
 """The type of a parameter for a column that was declared ``json``, which keeps its text."""
 _SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple, exp.Case, exp.If)
+_OF_THEIR_OPERANDS = (
+    *(exp.Paren, exp.Neg, exp.Binary, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif),
+    *(exp.Abs, exp.Max, exp.Min),
+)
+"""What has the type of one of its operands."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _OF_KEYS = (
     *(exp.JSONBContainsAnyTopKeys, exp.JSONBContainsAllTopKeys),
@@ -98,7 +103,11 @@ def _type_by_place(
             return "BIGINT"
         case exp.Tuple() if isinstance(parent.parent, exp.Values):
             return _inserted(parent.expressions.index(node), statement, tables)
-        case exp.Like() | exp.ILike() | exp.DPipe() | exp.Lower() | exp.Upper():
+        case exp.DPipe():
+            return _joined(parent.expression if node is parent.this else parent.this, tables)
+        case exp.ArrayAppend() | exp.ArrayPrepend() if node is parent.expression:
+            return (_type_of(parent.this, tables) or "").removesuffix("[]") or None
+        case exp.Like() | exp.ILike() | exp.Lower() | exp.Upper():
             return "VARCHAR"
         case exp.JSONExtract() | exp.JSONExtractScalar() if node is not parent.this:
             return "VARCHAR"
@@ -112,12 +121,35 @@ def _type_by_place(
         isinstance(parent, exp.Anonymous) and parent.name.lower() == "all"
     ):
         return _listed(parent, tables)
+    if isinstance(parent, exp.Tuple):
+        kind = _in_row(parent, parent.expressions.index(node), tables)
+        if kind is not None:
+            return kind
     if isinstance(parent, _SIBLINGS):
         for other in parent.iter_expressions():
             kind = None if other is node else _type_of(other, tables)
             if kind is not None:
                 return kind
     return None
+
+
+def _in_row(row: exp.Tuple, place: int, tables: list[tuple[str, Table]]) -> str | None:
+    """The type at a place of a row, which is that of the other row that it is compared with."""
+    compared = row.parent
+    if not isinstance(compared, _COMPARISONS):
+        return None
+    for other in compared.iter_expressions():
+        parts = other.expressions if isinstance(other, exp.Tuple) and other is not row else []
+        kind = _type_of(parts[place], tables) if place < len(parts) else None
+        if kind is not None:
+            return kind
+    return None
+
+
+def _joined(other: exp.Expr, tables: list[tuple[str, Table]]) -> str:
+    """The type of one side of ``||``: the other's if that is a list or JSON, else a text."""
+    kind = _type_of(other, tables) or ""
+    return kind if kind.endswith("[]") or kind == "JSON" else "VARCHAR"
 
 
 def _listed(quantified: exp.Expr, tables: list[tuple[str, Table]]) -> str:
@@ -156,7 +188,9 @@ def _type_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
             if node.is_string:
                 return None
             return "INTEGER" if node.is_int else "DOUBLE"
-        case exp.Paren() | exp.Neg() | exp.Binary():
+        case exp.Subquery() if isinstance(node.this, exp.Select) and node.selects:
+            return _type_of(node.selects[0].unalias(), tables)
+        case _ if isinstance(node, _OF_THEIR_OPERANDS):
             inner = (_type_of(child, tables) for child in node.iter_expressions())
             return next((kind for kind in inner if kind is not None), None)
         case exp.Count() | exp.Length():

@@ -112,6 +112,17 @@ def native_position(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return None if start is None else call("array_position", node.this, node.expression, start)
 
 
+def native_list(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``l @> ?``: a parameter beside a list is one of its type, whatever numbers it holds."""
+    for name, other in (("this", node.expression), ("expression", node.this)):
+        kind = types.of(other).kind or ""
+        if isinstance(node.args[name], exp.Placeholder) and kind.endswith("[]"):
+            made = node.copy()
+            made.set(name, exp.cast(node.args[name].copy(), kind, dialect="duckdb"))
+            return made
+    return None
+
+
 def spell_bucket(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """``width_bucket(x, a)`` of an array of bounds; None for the one of a number of buckets."""
     bounds = node.args.get("threshold")

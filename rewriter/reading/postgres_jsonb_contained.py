@@ -28,13 +28,15 @@ _TOO_DEEP = (
     f" {_DEPTH_MAX} objects or arrays in one another') AS BOOLEAN) ELSE {_IS_SAME} END"
 )
 _AT_KEY = "'$.\"' || replace(replace(_key, '\\', '\\\\'), '\"', '\\\"') || '\"'"
+_ELEMENTS = "CAST(json_extract({}, '$[*]') AS JSON[])"
+"""A list also of what is known to be NULL."""
 _ITEMS = (
     "CASE json_type({part}) WHEN 'OBJECT' THEN list_transform(json_keys({part}), LAMBDA _key:"
     f" struct_pack(needle := json_extract({{part}}, {_AT_KEY}), among :="
     " CASE WHEN json_type({whole}) = 'OBJECT' AND list_contains(json_keys({whole}), _key)"
     f" THEN [json_extract({{whole}}, {_AT_KEY})] ELSE [] END))"
-    " WHEN 'ARRAY' THEN list_transform(json_extract({part}, '$[*]'), LAMBDA _element:"
-    " struct_pack(needle := _element, among := json_extract({whole}, '$[*]'))) END"
+    f" WHEN 'ARRAY' THEN list_transform({_ELEMENTS.format('{part}')}, LAMBDA _element:"
+    f" struct_pack(needle := _element, among := {_ELEMENTS.format('{whole}')})) END"
 )
 """The parts of a value, each with what may contain it."""
 _IN_TURN = (
@@ -46,7 +48,7 @@ _IN_TURN = (
 _ANYWHERE = (
     "CASE WHEN a IS NULL OR b IS NULL THEN NULL"
     " WHEN json_type(a) = 'ARRAY' AND json_type(b) NOT IN ('OBJECT', 'ARRAY')"
-    " THEN len(list_filter(json_extract(a, '$[*]'), LAMBDA _item:"
+    f" THEN len(list_filter({_ELEMENTS.format('a')}, LAMBDA _item:"
     " json_normalize(_item) = json_normalize(b))) > 0 ELSE {found} END"
 )
 

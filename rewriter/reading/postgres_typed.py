@@ -436,6 +436,10 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.JSONObject: postgres_jsonb_calls.native_object,
     exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
     exp.Bracket: native_place,
+    **dict.fromkeys(
+        (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps),
+        postgres_arrays.native_list,
+    ),
     **dict.fromkeys(_CURRENT, lambda node, _: native_current(node)),
 }
 """The same for PostgreSQL, to which its adapter says them as DuckDB means them."""
