@@ -170,8 +170,10 @@ def _patience(session: CallingSession) -> Callable[[], None]:
 def _may_wait(column: SelectedCall) -> bool:
     """True for a call that takes a lock."""
     name = column.function
-    return name is not None and name.startswith(("pg_advisory_", "pg_try_advisory_")) and (
-        not name.startswith("pg_advisory_unlock")
+    return (
+        name is not None
+        and name.startswith(("pg_advisory_", "pg_try_advisory_"))
+        and (not name.startswith("pg_advisory_unlock"))
     )
 
 

@@ -1,0 +1,90 @@
+"""What tools that migrate a database, and frameworks, ask and say: the answers of PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+from psycopg import Connection
+
+SETUP = (
+    "CREATE SCHEMA asked",
+    "CREATE TABLE asked.pairs (a INTEGER, b INTEGER, c TEXT, PRIMARY KEY (c, a))",
+    "CREATE TABLE asked.counted (id BIGSERIAL PRIMARY KEY, a INTEGER)",
+    "CREATE TABLE asked_here (id SERIAL PRIMARY KEY, a INTEGER)",
+)
+FUNCTIONS = (
+    "SELECT proname, oidvectortypes(proargtypes) AS args FROM pg_proc INNER JOIN pg_namespace ns"
+    " ON (pg_proc.pronamespace = ns.oid) LEFT JOIN pg_depend dep ON dep.objid = pg_proc.oid"
+    " AND dep.deptype = 'e' WHERE ns.nspname = 'asked' AND dep.objid IS NULL"
+)
+_PAIRS = "'asked.pairs'::regclass"
+QUESTIONS = (
+    # Rails: the columns of a primary key, in their order.
+    (
+        "SELECT a.attname FROM (SELECT indrelid, indkey, generate_subscripts(indkey, 1) idx"
+        f" FROM pg_index WHERE indrelid = {_PAIRS} AND indisprimary) i JOIN pg_attribute a"
+        " ON a.attrelid = i.indrelid AND a.attnum = i.indkey[i.idx] ORDER BY i.idx"
+    ),
+    # Vectors are counted from 0.
+    (
+        "SELECT indkey[0], (i.indkey)[1], indkey[2], array_lower(indkey, 1), indoption[0],"
+        " array_upper(indkey, 1), array_length(indkey, 1), array_position(indkey, 3::int2)"
+        f" FROM pg_index i WHERE indrelid = {_PAIRS}"
+    ),
+    f"SELECT conkey[1], conkey[2] FROM pg_constraint WHERE conrelid = {_PAIRS}",
+    # Flyway, before it drops what is in a schema.
+    FUNCTIONS,
+    # Rails, Django and loads of data: generated numbers go on behind the highest.
+    "INSERT INTO asked.counted (a) VALUES (1), (2) RETURNING id",
+    "SELECT setval(pg_get_serial_sequence('asked.counted', 'id'), 200)",
+    "INSERT INTO asked.counted (a) VALUES (3) RETURNING id",
+    'SELECT setval(\'"public"."asked_here_id_seq"\', 8, true)',
+    "INSERT INTO asked_here (a) VALUES (3) RETURNING id",
+    (
+        "SELECT setval(pg_get_serial_sequence('\"asked_here\"', 'id'), coalesce(max(\"id\"), 1),"
+        ' max("id") IS NOT null) FROM "asked_here"'
+    ),
+    "SELECT currval(pg_get_serial_sequence('asked_here', 'id'))",
+)
+INTERVALS = (
+    (
+        "SELECT i FROM (VALUES (interval '0'), (interval '1 year 2 mons -3 days 04:05:06.789'),"
+        " (interval '-1 day'), (interval '-0.5 sec'), (interval '1 mon -00:00:01'),"
+        " (interval '100 hours 30 sec')) v(i)"
+    ),
+    "SELECT interval 'P1Y2M10DT2H30M', array[interval '1 day 3 sec'], 'P1DT5M'::interval",
+)
+
+
+def _texts(con: Connection, query: str) -> list[list[bytes | None]]:
+    found = con.pgconn.exec_(query.encode())
+    assert not found.error_message, (query, found.error_message)
+    columns = range(found.nfields)
+    return [[found.get_value(row, c) for c in columns] for row in range(found.ntuples)]
+
+
+def test_they_are_answered_as_by_postgresql(gateway: Connection, postgres: Connection) -> None:
+    for con in (gateway, postgres):
+        for statement in SETUP:
+            con.execute(statement)
+    for question in QUESTIONS:
+        assert _texts(gateway, question) == _texts(postgres, question), question
+    gateway.execute("CREATE MACRO asked.twice(a, b) AS a * b")
+    assert [row[-1] for row in _texts(gateway, FUNCTIONS)] == [b'"any", "any"']
+    for con in (gateway, postgres):
+        con.execute("DROP SCHEMA asked CASCADE")
+        con.execute("DROP TABLE asked_here")
+
+
+@pytest.mark.parametrize("style", ["ISO_8601", "postgres"])
+def test_intervals_are_written_in_the_style_that_is_set(
+    gateway: Connection, postgres: Connection, style: str
+) -> None:
+    """Rails sets one as it connects."""
+    for con in (gateway, postgres):
+        con.execute(f"SET intervalstyle = '{style}'")
+        assert con.info.parameter_status("IntervalStyle") == style.lower()
+    for query in ("SHOW intervalstyle", *INTERVALS):
+        assert _texts(gateway, query) == _texts(postgres, query), query
+    for con in (gateway, postgres):
+        con.execute("RESET intervalstyle")
+        assert con.info.parameter_status("IntervalStyle") == "postgres"
