@@ -24,6 +24,7 @@ from journal.sql.relations import (
     version_type,
     version_value,
 )
+from journal.sql.relations_flat import is_flat
 from journal.sql.sql import all_of, cast
 from rewriter.name_resolution import INTERNAL
 from rewriter.reading.time_travel import Span
@@ -33,6 +34,7 @@ START, END = f"{INTERNAL}from", f"{INTERNAL}until"
 """What the ends of a row version are called in relations of this module."""
 _BEGUN, _ENDED, _PAIRED = f"{INTERNAL}begun", f"{INTERNAL}ended", f"{INTERNAL}paired"
 """Row versions that began, and that ended, between two versions, and what both have."""
+_EDGES = (_BEGUN, _ENDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,38 +108,59 @@ class Past:
         """Business columns of each change between two versions, both included, and its kind.
 
         What began is looked up in what ended, of which there often is little: a version of a key
-        that begins when another ends is an update.
+        that begins when another ends is an update. In a base alone nothing has ended.
         """
         table = self.table
-        begins = _kinds(_edges(_BEGUN, table.key), 1, "insert", "update_postimage")
-        ends = _kinds(_edges(_ENDED, table.key), 0, "delete", "update_preimage")
-        events = exp.union(begins, ends, distinct=False, copy=False).subquery("e")
+        begun = self._at_edge(START, first, last)
+        if self._is_base_alone:
+            every, kind = _all_of(begun.subquery("x")), exp.Literal.string("insert")
+            events: exp.Query = _named_events(every, 1, kind)
+            # What is read twice the store would keep: it takes longer than to read a column again.
+            moments = [self._at_edge(START, first, last, ())]
+            clauses = []
+        else:
+            begins = _paired_events(_BEGUN, table.key, 1, "insert", "update_postimage")
+            ends = _paired_events(_ENDED, table.key, 0, "delete", "update_preimage")
+            events = exp.union(begins, ends, distinct=False, copy=False)
+            moments = [exp.select(column("_at", "x")).from_(_named(n, "x")) for n in _EDGES]
+            clauses = [
+                _cte(_BEGUN, begun),
+                _cte(_ENDED, self._at_edge(END, first, last)),
+                _cte(_PAIRED, _paired(table.key)),
+            ]
         outputs = [aliased(column(c.physical, "e"), c.name) for c in table.columns]
         outputs += [
             aliased(column("_kind", "e"), "_change_type"),
             aliased(column("version", "t"), "_version"),
             aliased(column("committed_at", "t"), "_committed_at"),
         ]
-        query = exp.select(*outputs).from_(events)
+        query = exp.select(*outputs).from_(events.subquery("e"))
         same = exp.EQ(this=column("_at", "t"), expression=column("_at", "e"))
-        query = query.join(self._writers().subquery("t"), on=same, join_type="left")
-        query.set(
-            "with_",
-            exp.With(
-                expressions=[
-                    _cte(_BEGUN, self._at_edge(START, first, last)),
-                    _cte(_ENDED, self._at_edge(END, first, last)),
-                    _cte(_PAIRED, _paired(table.key)),
-                ]
-            ),
-        )
+        query = query.join(self._writers(moments).subquery("t"), on=same, join_type="left")
+        if clauses:
+            query.set("with_", exp.With(expressions=clauses))
         keys = [column(k, "e") for k in table.key]
         return query.order_by(column("_at", "e"), *keys, column("_edge", "e"))
 
-    def _at_edge(self, edge: str, first: exp.Expr, last: exp.Expr) -> exp.Select:
-        """Row versions of which an end, called ``_at``, lies between two versions."""
+    @property
+    def _is_base_alone(self) -> bool:
+        """True for a journal of which each row is in a base, which holds none that has ended."""
+        return self.tiers - {Tier.BUFFER} <= {Tier.BASE} and not is_flat(self.table)
+
+    def _at_edge(
+        self,
+        edge: str,
+        first: exp.Expr,
+        last: exp.Expr,
+        columns: Sequence[Column] | None = None,
+    ) -> exp.Select:
+        """Row versions of which an end, called ``_at``, lies between two versions.
+
+        They have all stored columns, or these.
+        """
         at = column(edge, "i")
-        outputs = [column(c.physical, "i") for c in self.table.stored]
+        shown = self.table.stored if columns is None else columns
+        outputs = [column(c.physical, "i") for c in shown]
         query = exp.select(*outputs, exp.alias_(at, "_at"))
         query = query.from_(self.intervals().subquery("i"))
         return query.where(
@@ -145,10 +168,11 @@ class Past:
             exp.LTE(this=at.copy(), expression=version_value(self.table, last.copy())),
         )
 
-    def _writers(self) -> exp.Select:
-        """The transaction of each ``_at``: there are fewer of them than rows."""
-        moments = [exp.select(column("_at", "x")).from_(_named(n, "x")) for n in (_BEGUN, _ENDED)]
-        each = exp.union(*moments, distinct=True, copy=False).subquery("d")
+    def _writers(self, moments: Sequence[exp.Select]) -> exp.Select:
+        """The transaction of each ``_at`` of some queries: there are fewer of them than rows."""
+        first, *more = moments
+        distinct = exp.union(first, *more, distinct=True, copy=False) if more else first.distinct()
+        each = distinct.subquery("d")
         at = column("_at", "d")
         outputs = [at, column("version", "w"), column("committed_at", "w")]
         return with_writer(exp.select(*outputs).from_(each), version_number(self.table, at.copy()))
@@ -172,19 +196,26 @@ class Past:
         return query.where(exp.LTE(this=column(START, "l"), expression=limit.copy()))
 
 
-def _kinds(rows: exp.Select, edge: int, alone: str, in_pair: str) -> exp.Select:
-    """The rows with ``_edge``, and as ``_kind`` what they are called by themselves or in pairs."""
-    is_alone = exp.Is(this=column("_at", "p"), expression=exp.Null())
-    kind = exp.Case().when(is_alone, exp.Literal.string(alone)).else_(exp.Literal.string(in_pair))
+def _named_events(rows: exp.Select, edge: int, kind: exp.Expr) -> exp.Select:
+    """The rows with ``_edge``, and with what they are called as ``_kind``."""
     place = exp.alias_(exp.Literal.number(edge), "_edge")
     return rows.select(place, exp.alias_(kind, "_kind"), copy=False)
 
 
-def _edges(name: str, key: Sequence[str]) -> exp.Select:
-    """Row versions ``x`` that began or ended, beside the pair ``p`` they are part of, if any."""
-    rows = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("x")))
-    rows = rows.from_(_named(name, "x"))
-    return rows.join(_named(_PAIRED, "p"), on=_same_at(key, "x", "p"), join_type="left")
+def _paired_events(
+    name: str, key: Sequence[str], edge: int, alone: str, in_pair: str
+) -> exp.Select:
+    """Row versions that began or ended, told by themselves or as part of a pair."""
+    rows = _all_of(_named(name, "x"))
+    rows = rows.join(_named(_PAIRED, "p"), on=_same_at(key, "x", "p"), join_type="left")
+    is_alone = exp.Is(this=column("_at", "p"), expression=exp.Null())
+    kind = exp.Case().when(is_alone, exp.Literal.string(alone)).else_(exp.Literal.string(in_pair))
+    return _named_events(rows, edge, kind)
+
+
+def _all_of(source: exp.Expr) -> exp.Select:
+    """All columns of a relation ``x``."""
+    return exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("x"))).from_(source)
 
 
 def _paired(key: Sequence[str]) -> exp.Select:

@@ -227,3 +227,26 @@ def test_a_table_without_a_key_is_compacted(con: Connection) -> None:
     assert rows(con, "CALL system.compact('keyless')")[0][3] == "SUCCEEDED"
     assert rows(con, "SELECT a, b FROM keyless ORDER BY a, b") == before
     assert _is_clean(con)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.needs(Capability.BACKUPS)  # SQLite has no join that the query needs.
+def test_changes_are_the_same_before_and_after_where_nothing_has_ended(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+    assert rows(con, "SELECT * FROM table_changes('t', 0)") == []
+    for first in (2, 0):
+        con.execute(f"INSERT INTO t SELECT {first} + i, 'b' FROM range(2) r(i)")
+    versions = rows(con, "SELECT version FROM system.transactions ORDER BY version")
+    (earlier,), (later,) = versions[-2:]
+    changes = f"SELECT * FROM table_changes('t', {earlier}, {later})"
+    before = rows(con, changes)
+    assert [(a, kind, version) for a, _, kind, version, _ in before] == [
+        (2, "insert", earlier),
+        (3, "insert", earlier),
+        (0, "insert", later),
+        (1, "insert", later),
+    ]
+    con.execute("OPTIMIZE t")
+    assert rows(con, changes) == before
+    assert rows(con, f"SELECT a FROM table_changes('t', {later}, {later})") == [(0,), (1,)]
