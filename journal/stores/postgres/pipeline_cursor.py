@@ -19,7 +19,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
 
-CHUNK_ROWS = 1000
+CHUNK_ROWS = 2000
 """So many rows are converted at a time; fewer are the last ones."""
 Sent = tuple[str, Sequence[Any] | None]
 """A statement as the server gets it, and its parameters."""
