@@ -82,6 +82,14 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r'^time field value out of range: "(?![^"]*\d:\d)'), Code.MOMENT_TEXT),
     (
         re.compile(
+            r'^invalid value ".*" for "|^conflicting values for "|^cannot calculate day of year'
+            r'|^invalid input string for "Y,YYY"|^hour ".*" is invalid for the 12-hour clock',
+            re.S,
+        ),
+        Code.MOMENT_TEXT,
+    ),
+    (
+        re.compile(
             r"^(date|time|interval)[^:]* out of range|format specifier.* out of range", re.I | re.S
         ),
         Code.MOMENT_RANGE,

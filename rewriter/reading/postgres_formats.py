@@ -11,7 +11,7 @@ store has the function itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -20,6 +20,13 @@ from journal.sql.builders import fill
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_number_templates import ORDINAL, UnknownTemplate, number_text
+from rewriter.reading.postgres_readings import (
+    InvalidReading,
+    Pattern,
+    UnknownReading,
+    reading_sql,
+    signs_of,
+)
 from rewriter.reading.value_types import ValueTypes
 
 # fmt: off
@@ -139,8 +146,48 @@ _FRACTIONS = frozenset({"%g", "%f"})
 _LETTERS = frozenset({"%b", "%a", "%B", "%A", "%p"})
 
 
-def spell_reading(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp``: the fields of the text, read in order.
+def spell_reading(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp`` of a template that is a constant.
+
+    Raises NOT_SUPPORTED for a pattern that reads nothing here.
+    """
+    value, template = _given(node)
+    if template is None:
+        return None
+    if not types.context.capabilities.raises_in_sql:
+        return _parsed_by_codes(node)
+    name = function_name(node)
+    try:
+        sql = reading_sql(list(_patterns(template)), is_date=name == "to_date")
+    except UnknownReading as what:
+        raise _refused(node, str(what), name) from None
+    except InvalidReading as why:
+        advice = "take patterns of the week (IYYY, IW, ID) or of the month, not both"
+        raise PalimpsestError(
+            Code.MOMENT_TEXT, str(why), advice=advice, position=position_of(node)
+        ) from None
+    return fill(sql, a=exp.cast(value.copy(), "VARCHAR"), blanks=_BLANKS)
+
+
+_BLANKS = " \t\n\r\f\v"
+
+
+def _patterns(template: str) -> Iterator[Pattern]:
+    """The parts of a template, in order."""
+    end = 0
+    for found in _PART.finditer(template):
+        yield from signs_of(template[end : found.start()], is_quoted=False)
+        end = found.end()
+        if found["text"] is not None:
+            yield from signs_of(_text_in_quotes(found), is_quoted=True)
+        else:
+            fills = found["plain"].lower() == "fm"
+            yield Pattern(found["name"].lower(), fills=fills, is_ordinal=bool(found["ordinal"]))
+    yield from signs_of(template[end:], is_quoted=False)
+
+
+def _parsed_by_codes(node: exp.Expr) -> exp.Expr | None:
+    """The same for a store that reads a text by codes alone: the fields of the text, in order.
 
     A blank or sign of the template takes any such of the text, or none, and blanks before a field
     say nothing. What stands behind all that the template reads does not count. Raises NOT_SUPPORTED

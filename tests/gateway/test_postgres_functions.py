@@ -436,9 +436,21 @@ def test_numbers_out_of_range_are_refused(cursor: Cursor, expression: str) -> No
         ("2005 03 02", "YYYYMMDD", "2005-03-02"),
         ("Year: 2024, Day: 5", '"Year:" YYYY, "Day:" DDD', "2024-01-05"),
         ("2024x12x18", "YYYYxMMxDD", "2024-12-18"),
-        ("200511", "YYYYMMDD", None),
+        ("200511", "YYYYMMDD", "2005-11-01"),
+        ("20051", "YYYYMMDD", None),
+        ("3 4 21 01", "W MM CC YY", "2001-04-15"),
+        ("2458872", "J", "2020-01-23"),
+        ("2016 366", "YYYY DDD", "2016-12-31"),
+        ("2015 366", "YYYY DDD", None),
+        ("2005527", "IYYYIWID", "2006-01-01"),
+        ("1,582nd VIII 21", "Y,YYYth FMRM DD", "1582-08-21"),
+        ("95-1116", "YY-MMDD", "1995-11-16"),
+        ("97/Feb/16", "FXYY:Mon:DD", "1997-02-16"),
+        ("97/Feb/16", "YYMonDD", None),
+        ("2000 + + JUN", "YYYY   MON", "2000-06-01"),
         ("2011-123-01", "YYYY-MM-DD", None),
-        ("2011-12-18", "YYYY-MM-DD HH24:MI", None),
+        ("2011-12-18", "YYYY-MM-DD HH24:MI", "2011-12-18"),
+        ("2016-13-01", "YYYY-MM-DD", None),
     ],
 )
 def test_days_are_read_by_templates(
@@ -458,3 +470,32 @@ def test_parts_of_instants_are_taken(dialect: str) -> None:
         con.execute("SET timezone = 'UTC'")
         query = "SELECT extract(hour FROM '2020-08-11 06:00+00'::timestamptz)"
         assert con.execute(query).fetchall() == [(6,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "template", "moment"),
+    [
+        ("2011-12-18 11:38 -05:20", "YYYY-MM-DD HH12:MI TZH:TZM", "2011-12-18 16:58:00+00"),
+        ("2000 -10", "YYYY  TZH", "1999-12-31 14:00:00+00"),
+        ("2000 -10", "YYYY TZH", "2000-01-01 10:00:00+00"),
+        ("2011-12-18 11:38 P.M.", "YYYY-MM-DD HH:MI A.M.", "2011-12-18 23:38:00+00"),
+        ("2015-02-11 86000", "YYYY-MM-DD SSSS", "2015-02-11 23:53:20+00"),
+        ("2018-11-02 12:34:56.025", "YYYY-MM-DD HH24:MI:SS.MS", "2018-11-02 12:34:56.025+00"),
+        ("2018-11-02 12:34:56.12345", "YYYY-MM-DD HH24:MI:SS.FF4", "2018-11-02 12:34:56.1235+00"),
+        ("2016-06-13 15:50", "YYYY-MM-DD HH:MI", None),
+        ("2016-06-13 25:00", "YYYY-MM-DD HH24:MI", None),
+        ("1997-11-Jan-16", "YYYY-MM-Mon-DD", None),
+        ("2005527", "YYYYIWID", None),
+    ],
+)
+def test_moments_are_read_by_templates(
+    cursor: Cursor, text: str, template: str, moment: str | None
+) -> None:
+    cursor.execute("SET timezone = 'UTC'")
+    query = f"SELECT to_timestamp(%s, '{template}')::text"
+    if moment is not None:
+        assert cursor.execute(query, (text,)).fetchall() == [(moment,)]
+        return
+    with pytest.raises(gateway.DataError) as raised:
+        cursor.execute(query, (text,)).fetchall()
+    assert raised.value.sqlstate in {"22007", "22008"}
