@@ -166,10 +166,7 @@ def spell_reading(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         raise PalimpsestError(
             Code.MOMENT_TEXT, str(why), advice=advice, position=position_of(node)
         ) from None
-    return fill(sql, a=exp.cast(value.copy(), "VARCHAR"), blanks=_BLANKS)
-
-
-_BLANKS = " \t\n\r\f\v"
+    return fill(sql, a=exp.cast(value.copy(), "VARCHAR"))
 
 
 def _patterns(template: str) -> Iterator[Pattern]:
