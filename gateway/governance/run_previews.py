@@ -29,7 +29,8 @@ from gateway.session.operations import Advance, operation
 from journal.model.lazy_dataclass import dataclass
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
-from rewriter.syntax.parsing import parse, with_values
+from rewriter.syntax.parameters import with_values
+from rewriter.syntax.parsing import parse
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
