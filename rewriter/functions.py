@@ -106,6 +106,7 @@ _REACHING_OUT = frozenset(
         "from_substrait_json",
         "getenv",
         "getvariable",
+        "in_postgres",
         "has_any_column_privilege",
         "has_column_privilege",
         "has_database_privilege",

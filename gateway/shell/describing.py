@@ -14,6 +14,7 @@ from gateway.wording import counted
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
+from journal.sql.native_words import shown_text
 from rewriter.definitions.descriptions import create_index
 from rewriter.definitions.new_relations import kind_of_relation
 from rewriter.reading.system import system_names
@@ -163,7 +164,7 @@ def columns_of(relation: Relation) -> ShownResult:
 def facts_of(connection: Connection, relation: Relation) -> list[str]:
     """Facts about a table besides its columns, one line each."""
     if isinstance(relation, View):
-        return [f"Defined as: {relation.query}"]
+        return [f"Defined as: {shown_text(relation.query)}"]
     lines = [f"Primary key: {_key(relation)}"] if not relation.hidden_key else []
     names = {c.physical: c.name for c in relation.stored}
     for unique in relation.uniques:
@@ -183,7 +184,7 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
             what = " ".join([f"{key.name} of {child.name} ({mine})", *key.options])
             lines.append(f"Referred to by {what}")
     lines += list(_tag_lines(connection, relation.name))
-    lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
+    lines += [f"Check {check.name}: {shown_text(check.expression)}" for check in relation.checks]
     lines += [f"Index {i.name}: {create_index(relation, i)}" for i in relation.indexes]
     size = connection.client_session.perform(journal_size, relation.id)
     if size is not None:
@@ -237,7 +238,8 @@ def journal_size(session: Session, _advance: Advance, table_id: int) -> JournalS
 def _default(column: TableColumn) -> str | None:
     if column.identity is not None:
         return "generated always" if column.identity.always else "generated"
-    return column.generated or column.default
+    text = column.generated or column.default
+    return None if text is None else shown_text(text)
 
 
 def _key(table: Table) -> str | None:

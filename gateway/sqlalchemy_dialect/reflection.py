@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
 from gateway.sqlalchemy_dialect.types import reflected_type
 from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.schema import CatalogSnapshot, Column, Index, Table, View, fold
+from journal.sql import dialects
 from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions.descriptions import generation_text
 from rewriter.definitions.new_relations import kind_of_relation
@@ -125,7 +125,7 @@ def check_infos(table: Table) -> list[dict[str, Any]]:
     names = {c.physical: c.name for c in table.columns}
     found = []
     for check in table.checks:
-        condition = sqlglot.parse_one(check.expression, read="duckdb")
+        condition = dialects.stored(check.expression)
         for used in condition.find_all(exp.Column):
             name = names.get(used.name, used.name)
             used.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))

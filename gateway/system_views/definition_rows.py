@@ -7,6 +7,7 @@ from typing import Any
 
 from journal.model.named_definitions import ENUM, STRUCT, Macro, UserType
 from journal.model.schema import CatalogSnapshot
+from journal.sql.native_words import shown_text
 from rewriter.definitions.descriptions import shown_type
 from rewriter.definitions.macros import shown_form
 from rewriter.definitions.user_types import labels_of
@@ -50,7 +51,7 @@ def macro_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
             kind = "table" if found.is_table else "scalar"
             yield (
                 *(found.name.schema, found.name.name, kind, shown_form(found, form)),
-                *([name for name, _ in form.parameters], form.body, found.comment),
+                *([name for name, _ in form.parameters], shown_text(form.body), found.comment),
             )
 
 
@@ -61,7 +62,7 @@ def duckdb_function_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
             kind = "table_macro" if found.is_table else "macro"
             yield (
                 *(catalog.database, found.name.schema, found.name.name, kind, None, None),
-                *([name for name, _ in form.parameters], form.body, False),
+                *([name for name, _ in form.parameters], shown_text(form.body), False),
             )
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.version import to_datetime
+from journal.sql.native_words import shown_text
 from journal.transactions.state import JournalState
 
 COLUMNS = [
@@ -35,5 +36,5 @@ def materialized_rows(catalog: CatalogSnapshot, state: JournalState) -> Iterator
             *(view.name.schema, view.name.name, made.refreshed is not None, made.refreshed, when),
             made.refreshed is not None and set(masks) != set(made.masks),
             [str(t.name) for t in map(catalog.by_id, made.sources) if isinstance(t, Table)],
-            made.query,
+            shown_text(made.query),
         )

@@ -28,14 +28,10 @@ from gateway.system_views.source import SystemViewSource, columns_of, relations_
 from journal.model.foreign_key import Deferral
 from journal.model.schema import Index, Table, View
 from journal.model.segment import Tier
+from journal.sql.native_words import shown_text
 from journal.sql.unique_keys import logical_text, term_texts
-from rewriter.definitions.descriptions import (
-    constraint_rows,
-    create_index,
-    generation_text,
-    referenced_default,
-    referred_constraint,
-)
+from rewriter.definitions import descriptions
+from rewriter.definitions.descriptions import constraint_rows, generation_text, referenced_default
 from rewriter.definitions.new_relations import kind_of_relation
 
 Row = tuple[Any, ...]
@@ -150,7 +146,10 @@ def _indexes(seen: SystemViewSource) -> Iterator[Row]:
         yield (
             *(table.name.schema, table.name.name, index.name, index.unique, index.method or None),
             *(term_texts(table, index), [table.by_physical(p).name for p in index.included]),
-            *(predicate and logical_text(table, predicate), create_index(table, index)),
+            *(
+                predicate and logical_text(table, predicate),
+                descriptions.create_index(table, index),
+            ),
             index.comment,
         )
 
@@ -207,8 +206,8 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
 def _info_views(seen: SystemViewSource) -> Iterator[Row]:
     for found in relations_of(seen):
         if isinstance(found, View):
-            name = found.name
-            yield (seen.catalog.database, name.schema, name.name, found.query, "NONE", "NO", "NO")
+            place = (seen.catalog.database, found.name.schema, found.name.name)
+            yield (*place, shown_text(found.query), "NONE", "NO", "NO")
 
 
 def _info_constraints(seen: SystemViewSource) -> Iterator[Row]:
@@ -245,7 +244,7 @@ def _unique_positions(seen: SystemViewSource, table: Table, name: str) -> Sequen
     """For each column of a foreign key, which one of the unique constraint it refers to."""
     for reference in seen.catalog.references.get(table.id, ()):
         if reference.child.id == table.id and reference.key.name == name:
-            found = referred_constraint(reference)
+            found = descriptions.referred_constraint(reference)
             if found is None:
                 return ()
             _, _, columns = found
@@ -259,7 +258,7 @@ def _info_references(seen: SystemViewSource) -> Iterator[Row]:
     for table in tables_of(seen):
         for reference in seen.catalog.references.get(table.id, ()):
             if reference.child.id == table.id:
-                found = referred_constraint(reference)
+                found = descriptions.referred_constraint(reference)
                 unique = None if found is None else found[1]
                 yield (
                     *(seen.catalog.database, table.name.schema, reference.key.name),

@@ -109,11 +109,41 @@ def parsed_by(
         raise ParseError("the statement cannot be read") from error
 
 
+IN_POSTGRES = "in_postgres"
+"""The call, and the mark of a node, that a text keeps in PostgreSQL's words: see native_words."""
+
+
 def stored(text: str) -> exp.Expr:
     """A query or expression as the catalog keeps it, in DuckDB's SQL."""
-    found = parsed(tokens(text, "duckdb"), text, "duckdb")[0]
+    found = read_back(text, "duckdb")
+    return _restored(found) if IN_POSTGRES in text.lower() else found
+
+
+def read_back(text: str, dialect: str) -> exp.Expr:
+    """The one statement or expression of a text."""
+    found = parsed(tokens(text, dialect), text, dialect)[0]
     assert found is not None
     return found
+
+
+def _restored(tree: exp.Expr) -> exp.Expr:
+    """The tree with the nodes that calls keep, marked; the values stand in the text's columns."""
+    holder = exp.Paren(this=tree)
+    calls = [n for n in holder.find_all(exp.Anonymous) if str(n.this).lower() == IN_POSTGRES]
+    for node in reversed(calls):
+        words, *values = node.expressions
+        if words.name.isidentifier():
+            made: exp.Expr = exp.Anonymous(this=words.name, expressions=values)
+        else:
+            held = exp.Paren(this=read_back(words.name, "postgres"))
+            for column in list(held.find_all(exp.Column)):
+                column.replace(values[int(column.name.removeprefix("_")) - 1].copy())
+            made = held.this.pop()
+        made.meta[IN_POSTGRES] = True
+        node.replace(made)
+    found = holder.this
+    assert isinstance(found, exp.Expr)
+    return found.pop()
 
 
 def _parser(dialect: str) -> Parser:

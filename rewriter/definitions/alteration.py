@@ -20,8 +20,9 @@ from journal.sql.relations import column
 from journal.sql.sql import cast
 from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.added_values import value_of_added
+from rewriter.definitions.canonical_texts import canonical_text, default_text
 from rewriter.definitions.column_types import type_text
-from rewriter.definitions.definition import TableDraft, canonical_text, default_text
+from rewriter.definitions.definition import TableDraft
 from rewriter.definitions.generated_checks import check_free, computed_from, settle_added
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
@@ -47,9 +48,8 @@ class Alteration:
     ``values`` gives new values over the old row (alias ``t``, physical names); ``rewritten`` names
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
     for. ``drops_dependents``: constraints and indexes go with a column that they are over; else
-    only checks of that column alone do. ``unchecked`` are the places of wanted foreign keys that
-    are NOT VALID, ``validated`` the names of those whose rows are to be checked now. ``continued``
-    are columns whose numbers go on in a new counter.
+    only checks of that column alone do. ``unchecked`` are places of wanted foreign keys NOT VALID,
+    ``validated`` the names of those to check now. ``continued`` columns get a new counter.
     """
 
     table: Table

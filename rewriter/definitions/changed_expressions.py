@@ -8,7 +8,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.sql import cast
 from rewriter.definitions.added_values import value_of_added
 from rewriter.definitions.alteration import Alteration
-from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.generated_checks import check_free, settle_changed
 from rewriter.name_resolution import position_of
 

@@ -27,6 +27,7 @@ from journal.model.schema import (
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.typed_constants import typed_constant
+from rewriter.definitions.canonical_texts import canonical_text, default_text
 from rewriter.definitions.collations import read_collation, with_collations
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.constraint_options import check_key
@@ -49,24 +50,6 @@ _ADVICE = "supported: PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES,
 _GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
 LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments", "generated"})
 """What INCLUDING ALL means."""
-
-
-def canonical_text(node: exp.Expr) -> str:
-    """An expression or type as text in the canonical dialect."""
-    return node.sql(dialect="duckdb")
-
-
-def default_text(node: exp.Expr, what: str) -> str:
-    """A DEFAULT as canonical text; it may call functions, but name no column and no parameter."""
-    for part in node.find_all(exp.Column, exp.Query, exp.Placeholder, exp.AggFunc, exp.Window):
-        raise PalimpsestError(
-            Code.INVALID_DEFINITION,
-            f"{what} cannot contain {canonical_text(part)}",
-            advice="use constants and functions of constants",
-            position=position_of(part) or position_of(node),
-        )
-    check_functions(node, sequences=True)
-    return canonical_text(node)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, Column, Identity, Index, Reference, Table, View
 from journal.sql import dialects
+from journal.sql.native_words import shown_text
 from journal.sql.relations import collated, ident
 from journal.sql.sql import expression
 from journal.sql.unique_keys import index_parameters
@@ -75,7 +76,7 @@ def referenced_default(found: Table | View, column: Column) -> str | None:
     """The default as SQL text; a generated number shows as the next value of its column."""
     if column.identity is not None and isinstance(found, Table):
         return f"nextval('{found.name.name}_{column.name}_seq')"
-    return column.default
+    return None if column.default is None else shown_text(column.default)
 
 
 def describe_rows(table: Table) -> list[tuple[str | None, ...]]:
@@ -88,7 +89,8 @@ def describe_rows(table: Table) -> list[tuple[str | None, ...]]:
         key = "PRI" if in_key else "UNI" if column.physical in unique else None
         null = "NO" if in_key or column.not_null else "YES"
         extra = "auto_increment" if column.identity is not None else None
-        rows.append((column.name, shown_type(column.type), null, key, column.default, extra))
+        default = None if column.default is None else shown_text(column.default)
+        rows.append((column.name, shown_type(column.type), null, key, default, extra))
     return rows
 
 

@@ -16,8 +16,9 @@ from journal.model.schema import Column, fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import Describe
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.column_types import type_text
-from rewriter.definitions.definition import TableDraft, canonical_text
+from rewriter.definitions.definition import TableDraft
 from rewriter.definitions.generated_values import columns_read
 from rewriter.functions import VOLATILE_FUNCTIONS, check_functions
 from rewriter.name_resolution import position_of

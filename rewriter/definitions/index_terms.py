@@ -15,7 +15,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Index, Table, fold
 from journal.model.table_index import IndexTerm
 from journal.sql.sql import expression
-from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.generated_checks import check_same_value
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.row_columns import over_physical

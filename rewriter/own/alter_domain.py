@@ -24,7 +24,7 @@ from journal.sql import dialects
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration
-from rewriter.definitions.definition import canonical_text, default_text
+from rewriter.definitions.canonical_texts import canonical_text, default_text
 from rewriter.definitions.renamed_constraints import rename_constraint
 from rewriter.definitions.sequences import with_named_defaults
 from rewriter.definitions.user_types import (

@@ -15,7 +15,7 @@ from journal.model.plan import Change, StatementPlan
 from journal.model.schema import fold
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
-from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
 from rewriter.definitions.user_types import expand_types

@@ -29,9 +29,9 @@ from journal.model.plan import Change, StatementPlan, Step
 from journal.model.schema import TableName, fold
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
+from rewriter.definitions.canonical_texts import canonical_text, default_text
 from rewriter.definitions.collations import BYTES, TEXTS
 from rewriter.definitions.column_types import type_text
-from rewriter.definitions.definition import canonical_text, default_text
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
 from rewriter.definitions.skipping import made_before
 from rewriter.definitions.type_changes import without_types

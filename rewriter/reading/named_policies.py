@@ -21,7 +21,7 @@ from journal.model.schema import Table, relation_key
 from journal.sql.sql import all_of, any_of, expression
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import find_grantee, find_relation_by
-from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.name_resolution import position_of

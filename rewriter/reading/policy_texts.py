@@ -16,7 +16,7 @@ from journal.sql.relations import ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import find_role
-from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.policy_sources import ROW, name_tables, outer_queries
 from rewriter.definitions.row_columns import over_physical

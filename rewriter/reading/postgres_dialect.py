@@ -50,6 +50,7 @@ from rewriter.reading.postgres_aggregates import (
 from rewriter.reading.postgres_blanks import compare_without_blanks, compares_blanks
 from rewriter.reading.postgres_calls import arguments_of
 from rewriter.reading.postgres_capitals import check_capitals
+from rewriter.reading.postgres_definitions import DEFINING, marked_definition
 from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
 from rewriter.reading.postgres_doubled import check_doubled
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
@@ -126,7 +127,12 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
         return statement
     if not isinstance(statement, SqlStatement | Explain | OwnStatement):
         return statement
-    return with_changed_trees(statement, lambda tree: _changed(tree, context))
+    found = with_changed_trees(statement, lambda tree: _changed(tree, context))
+    is_own = isinstance(statement, OwnStatement)
+    defines = is_own or isinstance(getattr(statement, "ast", None), DEFINING)
+    if not defines or not context.capabilities.postgres_functions:
+        return found
+    return with_changed_trees(found, lambda tree: marked_definition(tree, is_whole=is_own))
 
 
 def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:

@@ -29,10 +29,10 @@ from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout
 from rewriter.definitions.altered_index import altered_index
+from rewriter.definitions.canonical_texts import default_text
 from rewriter.definitions.changed_expressions import drop_expression, set_expression
 from rewriter.definitions.collations import check_collations, read_collation
 from rewriter.definitions.column_types import type_text
-from rewriter.definitions.definition import default_text
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.identity_changes import change_identity, is_about_identity
 from rewriter.definitions.index_names import check_moved_indexes, find_index, find_key

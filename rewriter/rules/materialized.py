@@ -35,6 +35,7 @@ from journal.model.table_index import Index
 from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.definition import TableDraft
 from rewriter.definitions.new_relations import (
     already_exists,
@@ -78,7 +79,7 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     if is_kept(ast, name, found, "MATERIALIZED VIEW", node):
         return ddl_plan([], CREATED, [made_before("relation", name.name)])
     query = _checked_query(ast, name, node, context)
-    text = query.sql(dialect="duckdb")
+    text = canonical_text(query)
     reads = Reads(context)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)

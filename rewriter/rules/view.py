@@ -9,6 +9,7 @@ from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import View
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
 from rewriter.definitions.query_columns import told_apart
 from rewriter.definitions.sequences import sequence_calls, without_calls
@@ -69,7 +70,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
         )
     if not temporary:
         check_lasting(name, query, context)
-    text = query.sql(dialect="duckdb")
+    text = canonical_text(query)
     reads = Reads(context)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)

@@ -15,6 +15,7 @@ from journal.model.plan import Distinct, Guard, Query, Step
 from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import ROW_ID, Check, Column, Table
 from journal.model.trees import copy_tree
+from journal.sql.native_words import shown_text
 from journal.sql.relations import column, union_all
 from journal.sql.relations_flat import current_among, is_flat
 from journal.sql.sql import (
@@ -252,6 +253,6 @@ def _fails_check(table: Table, check: Check) -> Refusal:
         name = table.by_physical(length.column).name
         message = f"value too long for type {length} of {name} in {table.name}"
         return Refusal(Code.TEXT_LENGTH, escape_format(message), "shorten it, or widen the column")
-    message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
+    message = f'a row violates check "{check.name}" of {table.name}: {shown_text(check.expression)}'
     advice = "change the values so that the condition holds"
     return Refusal(Code.CHECK, escape_format(message), advice)

@@ -15,7 +15,7 @@ from journal.model.schema import Relation, Table, TableName, View, fold
 from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.dependent_views import sources
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_cte
