@@ -66,6 +66,8 @@ class Code(Enum):
     STALE_PREPARED = CodeInfo("PAL-231", "0A000", "prepared statement of a changed table")
     GENERATED_FROM_GENERATED = CodeInfo("PAL-232", "42P17", "generated column of a generated one")
     RECURSION = CodeInfo("PAL-233", "42P19", "recursive query refers to itself wrongly")
+    DUPLICATE_FUNCTION = CodeInfo("PAL-236", "42723", "function exists already")
+    INVALID_FUNCTION = CodeInfo("PAL-237", "42P13", "invalid definition of a function")
     POLICY = CodeInfo("PAL-240", "22023", "invalid policy")
     HELD = CodeInfo("PAL-241", "55000", "legal hold protects the rows")
     PRIVILEGE = CodeInfo("PAL-250", "42501", "privilege missing")

@@ -38,12 +38,16 @@ class UserType:
 class MacroBody:
     """One form of a macro: its parameters with their defaults, and what a call becomes.
 
-    ``types`` are those that arguments are cast to, by parameter; None takes any value.
+    ``types`` are those that arguments are cast to, by parameter; None takes any value. A function
+    (``is_function``) takes each argument once, as a value; ``returns`` is its type, or that of its
+    one column, which is called as the call is.
     """
 
     parameters: tuple[tuple[str, str | None], ...]
     body: str
     types: tuple[str | None, ...] = ()
+    returns: str | None = None
+    is_function: bool = False
 
     @property
     def required(self) -> int:
@@ -119,6 +123,8 @@ def from_json(data: dict[str, Any]) -> Definition:
                 tuple((n, d) for n, d in body["parameters"]),
                 body["body"],
                 tuple(body.get("types", ())),
+                body.get("returns"),
+                body.get("is_function", False),
             )
             for body in raw["bodies"]
         )

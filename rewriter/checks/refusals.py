@@ -25,7 +25,7 @@ _ADVICE = {
     "CREATE COLLATION": "write COLLATE NOCASE, NOACCENT or the name of a language",
     "CREATE DATABASE": "palimpsest init makes a warehouse; CREATE SCHEMA makes a schema in it",
     "CREATE EVENT TRIGGER": "read table_changes('t', from, to) from time to time",
-    "CREATE FUNCTION": "CREATE MACRO f(a) AS expression | TABLE query does what it may compute",
+    "CREATE FUNCTION": "in the postgres dialect write one query, LANGUAGE sql; else CREATE MACRO",
     "CREATE INDEX": _INDEX_CLAUSES,
     "CREATE UNIQUE INDEX": _INDEX_CLAUSES,
     "CREATE OPERATOR": _NO_CODE,

@@ -14,6 +14,12 @@ from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
+from rewriter.definitions.function_calls import (
+    SOURCES,
+    no_rows_here,
+    put_source,
+    with_arguments,
+)
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
 from rewriter.syntax.query_table import name_tables
@@ -36,7 +42,7 @@ def expand_macros(tree: exp.Expr, context: RewriteContext) -> None:
         calls = [
             (call, found)
             for call in tree.find_all(exp.Anonymous)
-            if (found := _macro_of(call, context)) is not None
+            if (found := called_macro(call, context)) is not None
         ]
         if not calls:
             return
@@ -65,8 +71,19 @@ def named_macro(node: exp.Table, context: RewriteContext, *, is_table: bool) -> 
     return _look_up([part.name for part in node.parts], context, is_table=is_table)
 
 
-def _macro_of(call: exp.Anonymous, context: RewriteContext) -> Macro | None:
-    return _look_up([*_schema_before(call), str(call.name)], context, is_table=_is_source(call))
+def called_macro(call: exp.Anonymous, context: RewriteContext) -> Macro | None:
+    """The macro that a call means; raises NOT_SUPPORTED for rows where a value stands."""
+    parts, is_source = [*_schema_before(call), str(call.name)], _is_source(call)
+    found = _look_up(parts, context, is_table=is_source)
+    if found is not None:
+        return found
+    # A function of a value may stand in FROM; one that returns rows stands nowhere else.
+    other = _look_up(parts, context, is_table=not is_source)
+    if other is None or not other.bodies[0].is_function:
+        return None
+    if other.is_table:
+        raise no_rows_here(call, other)
+    return other
 
 
 def _look_up(parts: list[str], context: RewriteContext, *, is_table: bool) -> Macro | None:
@@ -85,7 +102,7 @@ def _look_up(parts: list[str], context: RewriteContext, *, is_table: bool) -> Ma
 
 def _is_source(call: exp.Anonymous) -> bool:
     """True for a call in FROM."""
-    return isinstance(call.parent, exp.Table) and call.parent.this is call
+    return isinstance(call.parent, SOURCES) and call.parent.this is call
 
 
 def _schema_before(call: exp.Anonymous) -> list[str]:
@@ -112,11 +129,14 @@ def _keep_names(calls: list[exp.Anonymous]) -> None:
 
 
 def _replace(call: exp.Anonymous, found: Macro, context: RewriteContext) -> None:
-    form, values = _form_for(call, found)
+    form, values = form_for(call, found)
     holder = exp.Paren(this=dialects.stored(form.body))
     for part in holder.find_all(exp.Identifier):
         for place in _PLACES:
             part.meta.pop(place, None)
+    if form.is_function:
+        holder.set("this", with_arguments(holder.this, values, found))
+        values = {}
     sources = _source_names(holder)
     for used in list(holder.find_all(exp.Column)):
         name, *path = used.parts
@@ -128,7 +148,10 @@ def _replace(call: exp.Anonymous, found: Macro, context: RewriteContext) -> None
     _check_size(holder, found, call)
     if _is_source(call):
         table = call.parent
-        assert isinstance(table, exp.Table)
+        assert table is not None
+        if form.is_function:
+            put_source(table, holder.this, form, found)
+            return
         alias = table.args.get("alias") or exp.TableAlias(this=ident(found.name.name))
         subquery = exp.Subquery(this=holder.this, alias=alias)
         for arg in ("joins", "laterals", "pivots", "sample"):
@@ -157,7 +180,7 @@ def _check_size(body: exp.Expr, found: Macro, call: exp.Anonymous) -> None:
         )
 
 
-def _form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, exp.Expr]]:
+def form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, exp.Expr]]:
     """The form that a call's arguments fit, and the values of its parameters."""
     given: list[exp.Expr] = []
     named: dict[str, exp.Expr] = {}
@@ -182,7 +205,8 @@ def _form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, e
                 values[fold(name)] = dialects.stored(default)
         if len(values) == len(names):
             for name, kind in zip(names, form.types, strict=False):
-                if kind is not None:
+                # The body of a function casts its parameters itself.
+                if kind is not None and not form.is_function:
                     values[name] = cast(values[name].copy(), kind)
             return form, values
     raise _no_fit(found, call, "the arguments fit none of its forms")
@@ -191,7 +215,7 @@ def _form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, e
 def _no_fit(found: Macro, call: exp.Anonymous, why: str) -> PalimpsestError:
     forms = "; ".join(shown_form(found, form) for form in found.bodies)
     return PalimpsestError(
-        Code.BIND,
+        Code.UNKNOWN_FUNCTION if found.bodies[0].is_function else Code.BIND,
         f"the call does not fit macro {function_name(call)}: {why}",
         advice=f"call {forms}",
         position=position_of(call),

@@ -5,12 +5,21 @@ PostgreSQL's DROP FUNCTION names the types of arguments behind the name.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.named_definitions import DropDefinition
+from journal.model.named_definitions import (
+    DefinitionKey,
+    DropDefinition,
+    Macro,
+    MacroBody,
+    PutDefinition,
+    definition_key,
+)
 from journal.model.plan import Change, StatementPlan
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
@@ -23,9 +32,9 @@ from rewriter.syntax.token_reader import Parse, TokenReader
 
 @dataclass(frozen=True, slots=True)
 class DropMacro(OwnStatement):
-    """DROP MACRO."""
+    """DROP MACRO of ``names``, each with how many parameters it has; None: of any."""
 
-    name: exp.Table
+    names: tuple[tuple[exp.Table, int | None], ...]
     is_table: bool = False
     exists: bool = False
 
@@ -38,36 +47,87 @@ class DropMacro(OwnStatement):
             return None
         is_table = reader.takes("TABLE")
         exists = reader.takes("IF", "EXISTS")
-        name = reader.name()
-        if is_function and reader.takes("("):
-            if not reader.takes(")"):
-                reader.part({")"})
-                reader.takes(")")
+        names = [(reader.name(), _width(reader) if is_function else None)]
+        while is_function and reader.takes(","):
+            names.append((reader.name(), _width(reader)))
         _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
         reader.ends("DROP MACRO needs one name")
-        return cls(name, is_table, exists)
+        return cls(tuple(names), is_table, exists)
 
     def check(self, access: StatementAccess) -> None:
         """Whoever owns its schema may drop it, and everybody a temporary one of their own."""
-        macro = named_macro(self.name, access.context, is_table=self.is_table)
-        if macro is None or macro.name.key[0] != access.context.catalog.own:
-            access.owners.owned_schema(self.name)
+        for name, _ in self.names:
+            macro = named_macro(name, access.context, is_table=self.is_table)
+            if macro is None or macro.name.key[0] != access.context.catalog.own:
+                access.owners.owned_schema(name)
 
     def rewrite(self, context: RewriteContext) -> StatementPlan:
-        """Of that name the macro for values goes, or else the one for tables."""
+        """Of a name the macro for values goes, or else the one for tables."""
         kinds = [True] if self.is_table else [False, True]
-        every = (named_macro(self.name, context, is_table=kind) for kind in kinds)
-        found = next((macro for macro in every if macro is not None), None)
-        if found is not None:
-            return ddl_plan([Change(DropDefinition(found))], "DROP MACRO")
-        if self.exists:
-            return ddl_plan([], "DROP MACRO")
-        raise PalimpsestError(
-            Code.UNKNOWN_FUNCTION,
-            f"macro {self.name.name} does not exist",
-            advice="check the spelling; system.macros lists macros",
-            position=position_of(self.name),
+        left: dict[DefinitionKey, tuple[Macro, tuple[MacroBody, ...]]] = {}
+        for name, width in self.names:
+            every = (named_macro(name, context, is_table=kind) for kind in kinds)
+            found = next((macro for macro in every if macro is not None), None)
+            if found is None:
+                if self.exists:
+                    continue
+                raise _unknown(name, f"macro {name.name} does not exist")
+            key = definition_key(found)
+            _, bodies = left.get(key, (found, found.bodies))
+            left[key] = (found, _without(found, bodies, name, width, exists=self.exists))
+        changes = (
+            PutDefinition(replace(found, bodies=bodies), found) if bodies else DropDefinition(found)
+            for found, bodies in left.values()
         )
+        return ddl_plan([Change(change) for change in changes], "DROP MACRO")
+
+
+def _width(reader: TokenReader) -> int | None:
+    """How many parameters stand behind a name in parentheses; None without these."""
+    if not reader.takes("("):
+        return None
+    width = 0
+    while not reader.takes(")"):
+        reader.part({","})
+        reader.takes(",")
+        width += 1
+    return width
+
+
+def _without(
+    macro: Macro,
+    bodies: tuple[MacroBody, ...],
+    name: exp.Table,
+    width: int | None,
+    *,
+    exists: bool,
+) -> tuple[MacroBody, ...]:
+    """The forms that stay: of a function all with another number of parameters."""
+    if not macro.bodies[0].is_function:
+        return ()
+    if width is None:
+        if len(bodies) > 1:
+            raise PalimpsestError(
+                Code.INVALID_DEFINITION,
+                f"function name {name.name} is not unique",
+                advice=f"write the types of its parameters, {name.name}(..)",
+                position=position_of(name),
+            )
+        return ()
+    left = tuple(body for body in bodies if len(body.parameters) != width)
+    if len(left) == len(bodies) and not exists:
+        message = f"function {name.name} with {width} parameters does not exist"
+        raise _unknown(name, message)
+    return left
+
+
+def _unknown(name: exp.Table, message: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.UNKNOWN_FUNCTION,
+        message,
+        advice="check the spelling; system.macros lists macros",
+        position=position_of(name),
+    )
 
 
 STATEMENT = DropMacro

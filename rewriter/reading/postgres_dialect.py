@@ -53,6 +53,7 @@ from rewriter.reading.postgres_capitals import check_capitals
 from rewriter.reading.postgres_definitions import DEFINING, marked_definition
 from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
 from rewriter.reading.postgres_doubled import check_doubled
+from rewriter.reading.postgres_function_calls import with_typed_arguments
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
 from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_recursion import check_recursion
@@ -127,7 +128,9 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
         return statement
     if not isinstance(statement, SqlStatement | Explain | OwnStatement):
         return statement
-    found = with_changed_trees(statement, lambda tree: _changed(tree, context))
+    found = with_changed_trees(
+        statement, lambda tree: _changed(with_typed_arguments(tree, context), context)
+    )
     is_own = isinstance(statement, OwnStatement)
     defines = is_own or isinstance(getattr(statement, "ast", None), DEFINING)
     if not defines or not context.capabilities.postgres_functions:

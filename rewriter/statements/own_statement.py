@@ -97,6 +97,11 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
         """CREATE [OR REPLACE] [TEMP] MACRO m(a, b := 1) AS expression | TABLE query
   [, (a) AS another form]""",
     ),
+    "CREATE FUNCTION": OwnEntry(
+        "rewriter.own.create_function",
+        """CREATE [OR REPLACE] FUNCTION f(a INTEGER, b TEXT DEFAULT 'x') RETURNS type | SETOF type
+  | TABLE (c type, ..) LANGUAGE sql [IMMUTABLE | STRICT | ..] AS $$ query $$ | RETURN value""",
+    ),
     "CREATE POLICY": OwnEntry(
         "rewriter.own.create_policy",
         """CREATE POLICY p ON t [AS PERMISSIVE | RESTRICTIVE]

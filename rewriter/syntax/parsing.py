@@ -27,6 +27,7 @@ from rewriter.statement import Explain, Prepare, SqlStatement, Statement
 from rewriter.syntax import own_statements
 from rewriter.syntax.constraints import without_not_deferrable
 from rewriter.syntax.entities import recognise_entity
+from rewriter.syntax.function_forms import in_atomic_body, with_body_as_text
 from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.identity_options import with_ordered_identities
 from rewriter.syntax.index import set_index, spell_out_index
@@ -104,7 +105,7 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     for token in tokens:
         kind = token.token_type
-        if kind not in _NO_PART:
+        if kind not in _NO_PART or (kind is TokenType.SEMICOLON and in_atomic_body(parts[-1])):
             parts[-1].append(token)
         elif kind is TokenType.SEMICOLON:
             parts.append([])
@@ -140,6 +141,7 @@ def _statement(
         return _explain(text, tokens, dialect, limits, placeholders)
     if DIALECTS[dialect] == "postgres":
         tokens = with_known_spellings(without_catalog_schema(tokens))
+    tokens = with_body_as_text(tokens, text)
     renamed, parameters = renamed_parameters(tokens, dialect) if placeholders else (tokens, ())
     parse_tokens = _parser(text, dialect, limits)
     renamed = bracket_array_types(renamed)

@@ -116,6 +116,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "CREATE OR REPLACE MACRO first_rows(n) AS TABLE SELECT k FROM t ORDER BY k LIMIT n",
         "CREATE MACRO lower(a) AS a",
     ),
+    "CREATE FUNCTION": _each(
+        "CREATE FUNCTION f(n int) RETURNS int LANGUAGE sql AS 'SELECT max(k) FROM t WHERE k < n'",
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'",
+        dialect="postgres",
+    ),
     "DROP MACRO": _each("DROP MACRO f"),
     "CREATE SEQUENCE": _each(
         "CREATE SEQUENCE z START 10 INCREMENT 5",
