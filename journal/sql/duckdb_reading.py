@@ -31,6 +31,7 @@ _PART = "palimpsest_date_part"
 """What ``date_part`` is called while sqlglot reads it, which has one node for it and EXTRACT."""
 _LITERALS = frozenset({TokenType.STRING, TokenType.NUMBER})
 _NAMES = frozenset({TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING})
+_QUOTED = frozenset({*(kind for kind in TokenType if "STRING" in kind.name), TokenType.IDENTIFIER})
 _OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSE = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 
@@ -56,7 +57,7 @@ def readable(tokens: list[Token], dialect: str) -> list[Token]:
     found = [
         (index, change)
         for index, token in enumerate(tokens)
-        if (change := changes.get(token.token_type) or changes.get(token.text.upper()))
+        if (change := changes.get(token.token_type) or changes.get(_word(token)))
     ]
     if not found:
         return tokens
@@ -65,6 +66,11 @@ def readable(tokens: list[Token], dialect: str) -> list[Token]:
     for index, change in reversed(found):
         change(result, index)
     return result
+
+
+def _word(token: Token) -> str:
+    """A token's text in capitals; nothing of a text and of a name in quotes, which are no words."""
+    return "" if token.token_type in _QUOTED else token.text.upper()
 
 
 def unmarked(ast: exp.Expr) -> exp.Expr:
