@@ -28,7 +28,7 @@ class Steps:
         self.sql = f"list_transform({self.sql}, LAMBDA t: {self._named(_struct(kept))})"
         self.set = list(kept)
 
-    def ended(self, made: str) -> str:
+    def result_sql(self, made: str) -> str:
         """What is made of the last state; NULL of no text."""
         named = self._named(f"CASE WHEN s_ IS NOT NULL THEN {made} END")
         return f"list_extract(list_transform({self.sql}, LAMBDA t: {named}), 1)"
@@ -47,7 +47,7 @@ def raised(message: str) -> str:
     return f"error('{message}')"
 
 
-class Moment:
+class FieldsMoment:
     """The date and the time of the fields that a template has; 0 and NULL are not given."""
 
     def __init__(self, names: Sequence[str], steps: Steps) -> None:
@@ -152,9 +152,9 @@ class Moment:
         """The day; the time of day must be one."""
         self._set_year()
         if not self._has_time():
-            return self.steps.ended(self._day())
+            return self.steps.result_sql(self._day())
         self._set_time()
-        return self.steps.ended(f"CASE WHEN us_ >= 0 THEN {self._day()} END")
+        return self.steps.result_sql(f"CASE WHEN us_ >= 0 THEN {self._day()} END")
 
     def instant(self) -> str:
         """The moment, in the zone of the text or of the session."""
@@ -169,10 +169,10 @@ class Moment:
             moment = f"({day} + to_microseconds({time}))"
         local = f"CAST({moment} AS TIMESTAMPTZ)"
         if not {"zh", "zm"} & self.fields:
-            return self.steps.ended(local)
+            return self.steps.result_sql(local)
         hours, minutes = self._or("zh", "0"), self._or("zm", "0")
         there = f"({moment} - to_minutes(CAST(zs_ * ({hours} * 60 + {minutes}) AS BIGINT)))"
-        return self.steps.ended(
+        return self.steps.result_sql(
             f"CASE WHEN zs_ IS NULL THEN {local}"
             f" WHEN {hours} NOT BETWEEN 0 AND 15 OR {minutes} NOT BETWEEN 0 AND 59 THEN {_BEYOND}"
             f" ELSE timezone('UTC', {there}) END"

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from journal.model.lazy_dataclass import dataclass
-from rewriter.reading.moment_steps import ISO, Moment, Steps, raised
+from rewriter.reading.moment_steps import ISO, FieldsMoment, Steps, raised
 
 _KEYS: Mapping[str, tuple[str, int]] = {
     "y,yyy": ("y", 5), "yyyy": ("y", 4), "yyy": ("y", 3), "yy": ("y", 2), "y": ("y", 1),
@@ -97,7 +97,7 @@ def reading_sql(parts: Sequence[Pattern], *, is_date: bool) -> str:
     _check(names)
     reader = _Reader(parts)
     reader.read(parts)
-    moment = Moment(names, reader)
+    moment = FieldsMoment(names, reader)
     made = moment.date() if is_date else moment.instant()
     at_once = _read_at_once(parts)
     if at_once is None:
@@ -162,7 +162,7 @@ class _Reader(Steps):
         """The steps of a template."""
         if parts and not parts[0].name:
             blanks = {"x": f"length({_BEFORE.format('s_')})"} if self.tracks else {}
-            self.step(s=_trimmed("s_"), **blanks)
+            self.step(s=_without_blanks("s_"), **blanks)
         place = 0
         while place < len(parts):
             part, place = parts[place], place + 1
@@ -203,7 +203,7 @@ class _Reader(Steps):
             self._zone_sign()
         elif part.name == "tzm" and "zs" not in self.set:
             self.step(zs="CASE WHEN s_ = '' THEN NULL ELSE 1 END")
-        found = _found(part, width, _parts_numbers(part, rest))
+        found = _match_sql(part, width, _parts_numbers(part, rest))
         letters = 2 if part.is_ordinal and width else 0
         behind = f"substr(s_, length({found}) + {1 + letters})"
         changed = {"s": behind}
@@ -212,7 +212,7 @@ class _Reader(Steps):
         elif signs or not self.tracks:
             changed["s"] = f"regexp_replace({behind}, '^\\s*{_SIGN}{{0,{signs}}}', '')"
         else:
-            changed |= {"s": _trimmed(behind), "x": f"length({_BEFORE.format(behind)})"}
+            changed |= {"s": _without_blanks(behind), "x": f"length({_BEFORE.format(behind)})"}
         if self.tracks:
             changed["b"] = "FALSE"
         value = _value_of(part.name, field, found)
@@ -244,7 +244,7 @@ class _Reader(Steps):
 _BEFORE = "regexp_extract({}, '^\\s*')"
 
 
-def _trimmed(text: str) -> str:
+def _without_blanks(text: str) -> str:
     return f"regexp_replace({text}, '^\\s+', '')"
 
 
@@ -262,7 +262,7 @@ def _is_letter(part: Pattern) -> bool:
 _LAST_OF_ASCII = 126
 
 
-def _found(part: Pattern, width: int, takes_all: bool) -> str:
+def _match_sql(part: Pattern, width: int, takes_all: bool) -> str:
     """What the text has for a pattern, with the blanks before it; empty if it has nothing."""
     if part.name == "y,yyy":
         pattern = "[+-]?[0-9]+,[0-9]{1,3}"
@@ -283,12 +283,12 @@ def _value_of(name: str, field: str, found: str) -> str:
     """The number of what was found, as its field counts."""
     if name in _WORDS:
         listed = ", ".join(f"'{word}'" for word in _WORDS[name])
-        place = f"CAST(list_position([{listed}], lower({_trimmed(found)})) AS INTEGER)"
+        place = f"CAST(list_position([{listed}], lower({_without_blanks(found)})) AS INTEGER)"
         return f"{place} - 1" if field in _FROM_ZERO else place
     if name == "y,yyy":
         first, behind = (f"CAST(split_part({found}, ',', {n}) AS INTEGER)" for n in (1, 2))
         return f"{first} * 1000 + {behind}"
-    number, digits = f"CAST({found} AS INTEGER)", f"length({_trimmed(found)})"
+    number, digits = f"CAST({found} AS INTEGER)", f"length({_without_blanks(found)})"
     if field in _SCALED:
         return _SCALED[field].format(n=number, digits=digits)
     if field == "y" and len(name) < _WHOLE_YEAR:
