@@ -9,7 +9,7 @@ A comparison converts the column to the type of such a constant, and keys that d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
 
@@ -36,6 +36,7 @@ _OF_NO_TEXT = (
 _TEXTS = frozenset({"TEXT", "VARCHAR"})
 _MOMENTS = (date, time, timedelta)
 _KINDS: dict[type, str] = {int: NUMBER, Decimal: NUMBER, float: DOUBLE, str: "", type(None): ""}
+_KINDS |= dict.fromkeys((datetime, *_MOMENTS), MOMENT)
 """Those of the commonest types, which take longest to tell by their abstract classes."""
 
 
