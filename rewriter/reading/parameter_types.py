@@ -19,7 +19,7 @@ from rewriter.name_resolution import table_name
 
 AS_WRITTEN = "json"
 """The type of a parameter for a column that was declared ``json``, which keeps its text."""
-_SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple, exp.Case, exp.If)
+_SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple)
 _OF_THEIR_OPERANDS = (
     *(exp.Paren, exp.Neg, exp.Binary, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif),
     *(exp.Abs, exp.Max, exp.Min),
@@ -121,6 +121,8 @@ def _type_by_place(
         isinstance(parent, exp.Anonymous) and parent.name.lower() == "all"
     ):
         return _listed(parent, tables)
+    if isinstance(parent, exp.Case | exp.If):
+        return _in_case(node, tables)
     if isinstance(parent, exp.Tuple):
         kind = _in_row(parent, parent.expressions.index(node), tables)
         if kind is not None:
@@ -131,6 +133,24 @@ def _type_by_place(
             if kind is not None:
                 return kind
     return None
+
+
+def _in_case(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
+    """The type of a condition in CASE, or of a value, which is that of the values beside it."""
+    case = node.find_ancestor(exp.Case)
+    if case is None:
+        return None
+    compared = [case.this, *(branch.this for branch in case.args["ifs"])]
+    others = compared if any(one is node for one in compared) else _results(case)
+    if others is compared and case.this is None:
+        return "BOOLEAN"
+    kinds = (_type_of(n, tables) for n in others if n is not None and n is not node)
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def _results(case: exp.Case) -> list[exp.Expr]:
+    results = [*(branch.args["true"] for branch in case.args["ifs"]), case.args.get("default")]
+    return [result for result in results if result is not None]
 
 
 def _in_row(row: exp.Tuple, place: int, tables: list[tuple[str, Table]]) -> str | None:
@@ -179,9 +199,9 @@ def _type_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
     match node:
         case exp.Column():
             of = fold(node.table) if node.table else None
-            kinds = {_column_type(t, node.name) for name, t in tables if of in (None, name)}
-            kinds.discard(None)
-            return kinds.pop() if len(kinds) == 1 else None
+            found = {_column_type(t, node.name) for name, t in tables if of in (None, name)}
+            found.discard(None)
+            return found.pop() if len(found) == 1 else None
         case exp.Cast():
             return str(node.to.sql(dialect="duckdb"))
         case exp.Literal():
@@ -193,8 +213,13 @@ def _type_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
         case _ if isinstance(node, _OF_THEIR_OPERANDS):
             inner = (_type_of(child, tables) for child in node.iter_expressions())
             return next((kind for kind in inner if kind is not None), None)
+        case exp.Case():
+            kinds = (_type_of(result, tables) for result in _results(node))
+            return next((kind for kind in kinds if kind is not None), None)
         case exp.Count() | exp.Length():
             return "BIGINT"
+        case exp.Extract():
+            return "DECIMAL"
     return None
 
 

@@ -28,6 +28,12 @@ STATEMENTS: tuple[tuple[str, tuple[str | None, ...]], ...] = (
     ("SELECT id FROM untyped WHERE a > (SELECT min(a) + $1 FROM untyped)", ("9",)),
     ("SELECT id FROM untyped WHERE (SELECT max(a) FROM untyped) > $1 ORDER BY 1", ("9",)),
     ("SELECT d > '2024-01-01', sum(p) FROM untyped GROUP BY 1 HAVING max(a) > $1 ORDER BY 1", "9"),
+    (
+        "SELECT CASE WHEN p > $1 THEN $2 ELSE $3 END FROM untyped ORDER BY id",
+        ("9.5", "hi", "lo"),
+    ),
+    ("SELECT CASE a WHEN $1 THEN id ELSE $2 END FROM untyped ORDER BY id", ("5", "7")),
+    ("SELECT id FROM untyped WHERE extract(year FROM d) = $1 ORDER BY 1", ("2024",)),
     ("SELECT id FROM untyped WHERE j @> $1", ('{"k": 5}',)),
     ("SELECT id FROM untyped WHERE j @> $1", (None,)),
     ("SELECT id FROM untyped WHERE l @> $1", ("{1}",)),
