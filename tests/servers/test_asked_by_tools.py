@@ -9,6 +9,15 @@ SETUP = (
     "CREATE SCHEMA asked",
     "CREATE TABLE asked.pairs (a INTEGER, b INTEGER, c TEXT, PRIMARY KEY (c, a))",
     "CREATE TABLE asked.counted (id BIGSERIAL PRIMARY KEY, a INTEGER)",
+    "CREATE TYPE asked.mood AS ENUM ('sad', 'ok')",
+    (
+        "CREATE TABLE asked.sorted (a INTEGER PRIMARY KEY, t TEXT, m asked.mood,"
+        " l INTEGER[], j JSONB DEFAULT '{}', p NUMERIC(9, 2))"
+    ),
+    "CREATE INDEX asked_up ON asked.sorted (a NULLS FIRST, t DESC, p DESC NULLS LAST)",
+    "CREATE INDEX asked_kinds ON asked.sorted (m, l) WHERE a > 5",
+    "CREATE INDEX asked_made ON asked.sorted (lower(t), a)",
+    "CREATE VIEW asked.seen AS (SELECT a FROM asked.sorted)",
     "CREATE TABLE asked_here (id SERIAL PRIMARY KEY, a INTEGER)",
 )
 FUNCTIONS = (
@@ -33,6 +42,39 @@ QUESTIONS = (
     f"SELECT conkey[1], conkey[2] FROM pg_constraint WHERE conrelid = {_PAIRS}",
     # Flyway, before it drops what is in a schema.
     FUNCTIONS,
+    # drizzle-kit: columns, with the names that SQL has for their types.
+    (
+        "SELECT a.attname, CASE WHEN a.atttypid = ANY ('{int,int8,int2}'::regtype[]) AND EXISTS"
+        " (SELECT FROM pg_attrdef ad WHERE ad.adrelid = a.attrelid AND ad.adnum = a.attnum"
+        " AND pg_get_expr(ad.adbin, ad.adrelid) = 'nextval('''"
+        " || pg_get_serial_sequence(a.attrelid::regclass::text, a.attname)::regclass"
+        " || '''::regclass)') THEN CASE a.atttypid WHEN 'int'::regtype THEN 'serial'"
+        " WHEN 'int8'::regtype THEN 'bigserial' END"
+        " ELSE format_type(a.atttypid, a.atttypmod) END,"
+        " pg_get_serial_sequence('asked.counted', a.attname)::regclass"
+        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid"
+        " WHERE a.attnum > 0 AND c.relname = 'counted'; -- in their order"
+    ),
+    "SELECT column_default FROM information_schema.columns WHERE table_name = 'sorted' ORDER BY 1",
+    "SELECT 'char'::regtype = 'bpchar'::regtype, 'decimal'::regtype, 'float'::regtype",
+    # Indexes, with their classes of operators and their order.
+    (
+        "SELECT DISTINCT ON (ic.relname, k.i) ic.relname, k.i, coalesce(a.attname,"
+        " pg_get_indexdef(i.indexrelid, k.i, false)), pg_get_expr(i.indexprs, i.indrelid) IS NULL,"
+        " i.indoption[k.i-1] & 1 = 1, i.indoption[k.i-1] & 2 = 2, opc.opcname,"
+        " pg_get_expr(i.indpred, i.indrelid) FROM pg_index i JOIN pg_class ic"
+        " ON ic.oid = i.indexrelid CROSS JOIN LATERAL (SELECT unnest(i.indkey),"
+        " generate_subscripts(i.indkey, 1) + 1) AS k(attnum, i) LEFT JOIN pg_attribute AS a"
+        " ON i.indrelid = a.attrelid AND k.attnum = a.attnum"
+        " JOIN pg_opclass opc ON opc.oid = i.indclass[k.i - 1]"
+        " WHERE ic.relname LIKE 'asked%' OR ic.relname LIKE 'sorted%' ORDER BY ic.relname, k.i"
+    ),
+    "SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'asked%' ORDER BY indexname",
+    (
+        "SELECT idx.indexrelname, idx.relname, schemaname, idx_scan FROM pg_stat_user_indexes idx"
+        " WHERE schemaname = 'asked' ORDER BY 1"
+    ),
+    "SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'asked' ORDER BY 1",
     # Rails, Django and loads of data: generated numbers go on behind the highest.
     "INSERT INTO asked.counted (a) VALUES (1), (2) RETURNING id",
     "SELECT setval(pg_get_serial_sequence('asked.counted', 'id'), 200)",
@@ -71,6 +113,10 @@ def test_they_are_answered_as_by_postgresql(gateway: Connection, postgres: Conne
     gateway.execute("CREATE MACRO asked.twice(a, b) AS a * b")
     assert [row[-1] for row in _texts(gateway, FUNCTIONS)] == [b'"any", "any"']
     for con in (gateway, postgres):
+        query = "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace"
+        assert con.execute(query, ("asked",)).fetchone() == (11,)
+        query = "SELECT pg_get_viewdef('asked.seen'::regclass)"
+        assert str(con.execute(query).fetchall()[0][0]).strip().startswith("SELECT")
         con.execute("DROP SCHEMA asked CASCADE")
         con.execute("DROP TABLE asked_here")
 

@@ -13,6 +13,7 @@ from gateway.servers.pg_catalog.definitions import (
     foreign_key_definition,
     index_definition,
     key_definition,
+    ordered_term,
     quote_name,
 )
 from gateway.servers.pg_catalog.relations import builtin_types
@@ -273,7 +274,7 @@ class CatalogContents:
         )
         identity = ""
         if column is not None and column.identity is not None and not _is_serial(column):
-            identity = "a" if _is_always(column) else "d"
+            identity = "a" if getattr(column.identity, "always", False) else "d"
         generated = "s" if column is not None and column.generated else ""
         has_default = column is not None and (
             column.default not in {None, "NULL"} or bool(generated) or _is_serial(column)
@@ -299,7 +300,7 @@ class CatalogContents:
 
     def _add_index(
         self, table: Table, oid: int, name: str, numbers: list[int], *, is_unique: bool,
-        is_primary: bool = False,
+        is_primary: bool = False, **more: Any,
     ) -> None:  # fmt: skip
         schema = numbering.schema_oid(table.name.schema, self._catalog)
         row = {
@@ -314,8 +315,7 @@ class CatalogContents:
             indisprimary=is_primary, indisexclusion=False, indimmediate=True,
             indisclustered=False, indisvalid=True, indcheckxmin=False, indisready=True,
             indislive=True, indisreplident=False, indkey=numbers, indnullsnotdistinct=False,
-            indcollation=[0] * len(numbers), indclass=[0] * len(numbers),
-            indoption=[0] * len(numbers),
+            **{"indcollation": [0] * len(numbers), "indoption": [0] * len(numbers), **more},
         )  # fmt: skip
         for place, number in enumerate(numbers, 1):
             named = table.columns[number - 1] if number else None
@@ -328,17 +328,24 @@ class CatalogContents:
         """An index that was declared, of a table that clients read under ``name``."""
         places = {column.physical: n for n, column in enumerate(table.columns, 1)}
         numbers = [places.get(t.text, 0) if t.is_column else 0 for t in found.terms]
-        self._add_index(table, number, found.name, numbers, is_unique=found.unique)
         terms = [
             quote_name(table.by_physical(t.text).name)
             if t.is_column
             else self._expression(table, t.text)
             for t in found.terms
         ]
+        pairs = list(zip(terms, found.terms, strict=True))
+        computed = [shown for shown, term in pairs if not term.is_column]
         predicate = found.predicate and self._expression(table, found.predicate)
-        text = index_definition(name, found.name, terms, unique=found.unique, predicate=predicate)
+        self._add_index(
+            table, number, found.name, numbers, is_unique=found.unique, indpred=predicate,
+            indexprs=", ".join(computed) or None,
+            indoption=[t.descending + 2 * t.nulls_first for t in found.terms],
+        )  # fmt: skip
+        ordered = [ordered_term(*pair) for pair in pairs]
+        text = index_definition(name, found.name, ordered, unique=found.unique, predicate=predicate)
         self._add("index_definitions", oid=number, place=0, definition=text)
-        for place, (term, shown) in enumerate(zip(found.terms, terms, strict=True), 1):
+        for place, (shown, term) in enumerate(pairs, 1):
             if not term.is_column:
                 self._add("index_definitions", oid=number, place=place, definition=shown)
         self._describe(number, "pg_class", 0, found.comment)
@@ -430,10 +437,6 @@ class CatalogContents:
 def _is_serial(column: Column) -> bool:
     """True for a column that PostgreSQL has no identity for, but a default."""
     return column.identity is not None and column.spelled == SPELLED_SERIAL
-
-
-def _is_always(column: Column) -> bool:
-    return bool(getattr(column.identity, "always", False))
 
 
 _TEXT = 25

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from journal.model.foreign_key import ForeignKey
 from journal.model.schema import Table, TableName
+from journal.model.table_index import IndexTerm
 from rewriter.reading.postgres_quoting import RESERVED
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
@@ -38,6 +39,14 @@ def foreign_key_definition(key: ForeignKey, table: Table, parent: Table) -> str:
     return " ".join([key_text, *key.options])
 
 
+def ordered_term(shown: str, term: IndexTerm) -> str:
+    """A term of an index with its order, ``a DESC NULLS LAST``, where it is not the usual one."""
+    shown = f"({shown})" if shown.startswith("(") else shown
+    if term.descending:
+        return f"{shown} DESC" if term.nulls_first else f"{shown} DESC NULLS LAST"
+    return f"{shown} NULLS FIRST" if term.nulls_first else shown
+
+
 def index_definition(
     table: TableName,
     name: str,
@@ -46,12 +55,12 @@ def index_definition(
     unique: bool,
     predicate: str | None = None,
 ) -> str:
-    """``CREATE UNIQUE INDEX i ON public.t USING btree (a, lower(b))``; terms are SQL."""
-    shown = ", ".join(f"({term})" if term.startswith("(") else term for term in terms)
+    """``CREATE UNIQUE INDEX i ON public.t USING btree (a DESC, lower(b))``; terms are SQL."""
     where = f" WHERE {predicate}" if predicate else ""
     return (
         f"CREATE {'UNIQUE ' if unique else ''}INDEX {quote_name(name)} ON"
-        f" {quote_name(table.schema)}.{quote_name(table.name)} USING btree ({shown}){where}"
+        f" {quote_name(table.schema)}.{quote_name(table.name)} USING btree"
+        f" ({', '.join(terms)}){where}"
     )
 
 

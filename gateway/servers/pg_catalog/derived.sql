@@ -31,6 +31,55 @@ JOIN pgc.pg_class AS c ON c.oid = s.seqrelid
 JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace
 LEFT JOIN pgc.pg_roles AS r ON r.oid = c.relowner
 LEFT JOIN pgc.shown_types AS k ON k.oid = s.seqtypid;
+INSERT INTO pgc.pg_opclass
+    (oid, opcmethod, opcname, opcnamespace, opcowner, opcfamily, opcintype, opcdefault, opckeytype)
+SELECT oid, 403, opcname, 11, 10, opcfamily, opcintype, true, opckeytype
+FROM (VALUES
+    (1978, 'int4_ops', 1976, 23, 0), (1979, 'int2_ops', 1976, 21, 0),
+    (1981, 'oid_ops', 1989, 26, 0), (3122, 'date_ops', 434, 1082, 0),
+    (3123, 'float8_ops', 1970, 701, 0), (3124, 'int8_ops', 1976, 20, 0),
+    (3125, 'numeric_ops', 1988, 1700, 0), (3126, 'text_ops', 1994, 25, 0),
+    (3127, 'timestamptz_ops', 434, 1184, 0), (3128, 'timestamp_ops', 434, 1114, 0),
+    (10000, 'array_ops', 397, 2277, 0), (10002, 'bit_ops', 423, 1560, 0),
+    (10003, 'bool_ops', 424, 16, 0), (10004, 'bpchar_ops', 426, 1042, 0),
+    (10006, 'bytea_ops', 428, 17, 0), (10007, 'char_ops', 429, 18, 0),
+    (10012, 'float4_ops', 1970, 700, 0), (10022, 'interval_ops', 1982, 1186, 0),
+    (10028, 'name_ops', 1994, 19, 2275), (10038, 'time_ops', 1996, 1083, 0),
+    (10041, 'timetz_ops', 2000, 1266, 0), (10043, 'varbit_ops', 2002, 1562, 0),
+    (10065, 'uuid_ops', 2968, 2950, 0), (10069, 'enum_ops', 3522, 3500, 0),
+    (10088, 'jsonb_ops', 4033, 3802, 0)
+) AS o(oid, opcname, opcfamily, opcintype, opckeytype);
+UPDATE pgc.pg_index AS i SET indclass = k.classes
+FROM (
+    SELECT p.indexrelid, list(coalesce(o.oid, 0)::UBIGINT ORDER BY p.place) AS classes
+    FROM (
+        SELECT indexrelid, indrelid, unnest(indkey) AS number,
+            generate_subscripts(indkey, 1) AS place
+        FROM pgc.pg_index
+    ) AS p
+    LEFT JOIN pgc.pg_attribute AS a ON a.attrelid = CASE p.number WHEN 0 THEN p.indexrelid
+        ELSE p.indrelid END AND a.attnum = CASE p.number WHEN 0 THEN p.place ELSE p.number END
+    LEFT JOIN pgc.pg_type AS t ON t.oid = a.atttypid
+    LEFT JOIN pgc.pg_type AS b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
+    LEFT JOIN pgc.pg_opclass AS o ON o.opcintype = CASE
+        WHEN b.typtype = 'e' THEN 3500 WHEN b.typcategory = 'A' THEN 2277 WHEN b.oid = 1043 THEN 25
+        ELSE b.oid END
+    GROUP BY p.indexrelid
+) AS k
+WHERE k.indexrelid = i.indexrelid;
+INSERT INTO pgc.pg_stat_all_indexes
+SELECT i.indrelid, i.indexrelid, n.nspname, t.relname, c.relname, 0, 0, 0
+FROM pgc.pg_index AS i
+JOIN pgc.pg_class AS c ON c.oid = i.indexrelid
+JOIN pgc.pg_class AS t ON t.oid = i.indrelid
+JOIN pgc.pg_namespace AS n ON n.oid = t.relnamespace;
+INSERT INTO pgc.pg_stat_user_indexes SELECT * FROM pgc.pg_stat_all_indexes;
+INSERT INTO pgc.pg_stat_all_tables (relid, schemaname, relname)
+SELECT c.oid, n.nspname, c.relname
+FROM pgc.pg_class AS c
+JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'm');
+INSERT INTO pgc.pg_stat_user_tables SELECT * FROM pgc.pg_stat_all_tables;
 INSERT INTO pgc.pg_policies
     (schemaname, tablename, policyname, permissive, roles, cmd, qual, with_check)
 SELECT n.nspname, c.relname, p.polname,

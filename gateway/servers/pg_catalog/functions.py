@@ -11,6 +11,10 @@ from gateway.servers.pg_catalog.numbering import CATALOGS
 
 _NUMBERS = ", ".join(f"'{name}': {oid}" for name, oid in CATALOGS.items())
 _NAMES = ", ".join(f"{oid}: '{name}'" for name, oid in CATALOGS.items())
+_SPELLED_TYPES = (
+    "'int': 'integer', 'dec': 'numeric', 'decimal': 'numeric', 'float': 'double precision',"
+    " 'char': 'bpchar', 'character': 'bpchar'"
+)
 MACROS: dict[str, tuple[str, ...]] = {
     # A macro comes behind those that it calls.
     # The catalog's own tables are not in pg_class.
@@ -51,12 +55,14 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE nspname = pgc_schema_shown(s::VARCHAR)"
         " OR oid::VARCHAR = s::VARCHAR)"),
     ),
+    "to_regnamespace": ("(s) AS pgc_schema_of(pgc_plain_name(s))",),
     "regnamespace": (
-        ("(s) AS coalesce(pgc_schema_of(pgc_plain_name(s)),"
+        ("(s) AS coalesce(pgc_to_regnamespace(s),"
         " error('schema \"' || s || '\" does not exist')::UINTEGER)"),
     ),
+    "to_regrole": ("(u) AS pgc_role_of(replace(u, '\"', ''))",),
     "regrole": (
-        ("(u) AS coalesce(pgc_role_of(replace(u, '\"', '')),"
+        ("(u) AS coalesce(pgc_to_regrole(u),"
         " error('role \"' || u || '\" does not exist')::UINTEGER)"),
     ),
     "relation_of": (
@@ -240,10 +246,14 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_shdescription WHERE objoid = o"
         " AND classoid = pgc_own_table(c))"),
     ),
+    # Words of SQL come before names: char is not "char".
+    "type_in_full": (
+        f"(n) AS coalesce(map_extract_value(MAP {{{_SPELLED_TYPES}}}, lower(n)), n)",
+    ),
     "to_regtype": (
         ("(n) AS (SELECT any_value(_t.oid) FROM pgc.pg_type _t JOIN pgc.shown_types _s USING (oid)"
-        " WHERE _t.typname = regexp_replace(replace(n, '\"', ''), '^.*\\.', '')"
-        " OR _s.shown = lower(n))"),
+        " WHERE _t.typname = regexp_replace(replace(pgc_type_in_full(n), '\"', ''), '^.*\\.', '')"
+        " OR _s.shown = lower(pgc_type_in_full(n)))"),
     ),
     "txid_current": ("() AS 1::BIGINT",),
     "user": ("() AS getvariable('pgc_user')",),

@@ -16,6 +16,7 @@ from gateway.servers.pg_catalog.definitions import quote_name
 from journal.model.schema import fold
 from journal.sql import dialects
 
+_JSON = frozenset({exp.DType.JSON, exp.DType.JSONB})
 _NEXTVAL = "nextval"
 _KEPT = 8192
 """How many texts are kept: the catalog is read anew whenever a table has changed."""
@@ -33,8 +34,11 @@ _OPERANDS = (
 
 @lru_cache(_KEPT)
 def shown_query(text: str, home: str) -> str:
-    """The query of a view, with names of the home schema alone."""
-    return _spelling_of(dialects.stored(text), home)
+    """The query of a view, with names of the home schema alone, and without brackets around it."""
+    query = dialects.stored(text)
+    while isinstance(query, exp.Subquery) and query.is_wrapper:
+        query = query.this
+    return _spelling_of(query, home)
 
 
 @lru_cache(_KEPT)
@@ -56,6 +60,9 @@ def shown_default(text: str, home: str, kind: str) -> str | None:
     base = "bpchar" if kind == "character" else kind
     if isinstance(tree, exp.Array) and not tree.expressions:
         return f"'{{}}'::{base}"
+    if isinstance(tree, exp.Cast) and tree.to.this in _JSON:
+        # Of jsonb and json the one that the column is of.
+        tree = tree.this if tree.this.is_string and base in {"json", "jsonb"} else tree
     if isinstance(tree, exp.Literal) and tree.is_string:
         return f"{_spelling_of(tree, home)}::{base}"
     if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):

@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.numbering import CATALOGS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
+from gateway.servers.pg_catalog.vectors import in_places_of_lists
 from gateway.servers.pgwire.types import field_of
 from journal.model.result_column import ResultColumn
 from rewriter.functions import SEQUENCE_FUNCTIONS
@@ -26,9 +27,9 @@ _HINT = re.compile(
     r"|\breg(?:class|type|namespace|role|proc(?:edure)?)\b",
     re.IGNORECASE,
 )
-_OIDS = "pgc_oid_list"
+_OIDS = {"oid": "pgc_oid_list", "regtype": "pgc_regtype_list", "regclass": "pgc_regclass_list"}
 _OID_LISTS = re.compile(
-    r"(::\s*|\bAS\s+)(?:pg_catalog\.)?(?:oid|regtype|regclass)\s*\[\]", re.IGNORECASE
+    r"(::\s*|\bAS\s+)(?:pg_catalog\.)?(oid|regtype|regclass)\s*\[\]", re.IGNORECASE
 )
 """Casts to lists of types that sqlglot takes for names of objects, and of these it knows none."""
 _KEYWORDS = "pg_get_keywords"
@@ -73,10 +74,14 @@ def catalog_queries(text: str) -> list[exp.Expr] | None:
     if _HINT.search(text) is None:
         return None
     try:
-        ready = _BESIDE_COMMA.sub(lambda m: m[1] or ", $", _OID_LISTS.sub(rf"\1{_OIDS}", text))
-        found = [ast for ast in sqlglot.parse(ready, dialect="postgres") if ast is not None]
+        ready = _BESIDE_COMMA.sub(
+            lambda m: m[1] or ", $", _OID_LISTS.sub(lambda m: m[1] + _OIDS[m[2].lower()], text)
+        )
+        parsed = sqlglot.parse(ready, dialect="postgres")
     except SqlglotError:
         return None
+    # A comment behind the last semicolon is a statement to the parser.
+    found = [ast for ast in parsed if ast is not None and not isinstance(ast, exp.Semicolon)]
     return found if found and all(_is_on_catalog(ast) for ast in found) else None
 
 
@@ -91,7 +96,7 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
         name = "text[]" if _is_quantified(parent) else "text"
         if isinstance(parent, exp.Cast):
             name = parent.to.sql(dialect="postgres").lower()
-        name = "oid[]" if name == _OIDS else name
+        name = "oid[]" if name in _OIDS.values() else name
         base, is_list = name.removesuffix("[]"), name.endswith("[]")
         known = next((t for t in builtin_types() if base in (t["typname"], t["shown"])), None)
         if known is not None:
@@ -180,6 +185,9 @@ def _put_in_catalog(table: exp.Table, name: str) -> None:
 
 
 def _changed(node: exp.Expr) -> exp.Expr:
+    found = in_places_of_lists(node)
+    if found is not None:
+        return found
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier) and _is_relation(node):
             _put_in_catalog(node, node.name.lower())
@@ -216,12 +224,9 @@ def _changed(node: exp.Expr) -> exp.Expr:
             return exp.Anonymous(this="pgc_current_schema", expressions=[])
         case exp.Collate():
             return cast("exp.Expr", node.this)
-        case exp.Bracket() if _is_from_zero(node.this) and len(node.expressions) == 1:
-            if not isinstance(node.expressions[0], exp.Slice):
-                node.set("expressions", [_other_place(node.expressions[0], exp.Add)])
-        case exp.ArrayPosition() if _is_from_zero(node.this):
-            found = exp.ArrayPosition(this=node.this, expression=node.expression)
-            return _other_place(found, exp.Sub)
+        case exp.Select() if not node.expressions:
+            # SELECT FROM t, as EXISTS takes it.
+            node.set("expressions", [exp.Literal.number(1)])
         case exp.Operator():
             return _operator(node)
         case exp.Div() if _is_whole(node.this) and _is_whole(node.expression):
@@ -314,40 +319,11 @@ def _is_call_of(node: exp.Dot) -> bool:
 
 
 def _call(name: str, node: exp.Anonymous) -> exp.Expr:
-    if name in _BOUNDS and _is_from_zero(node.expressions[0]):
-        bound = exp.Anonymous(this=f"pgc_{name}", expressions=node.expressions)
-        return _other_place(bound, exp.Sub)
     if name in MACROS:
         node.set("this", f"pgc_{name}")
     elif name in {"json_build_object", "jsonb_build_object"}:
         node.set("this", "json_object")
-    elif name == "generate_subscripts" and _is_from_zero(node.expressions[0]):
-        # The number of the dimension is 1, and the client's parameters are all to be read.
-        vector, dimension = (_changed(part.copy()) for part in node.expressions)
-        size = exp.Anonymous(this="len", expressions=[vector])
-        last = exp.Sub(this=size, expression=exp.Paren(this=dimension))
-        ends = [exp.Literal.number(0), last]
-        numbers = exp.Anonymous(this="generate_series", expressions=ends)
-        return exp.Anonymous(this="unnest", expressions=[numbers])
     return node
-
-
-def _is_from_zero(node: exp.Expr) -> bool:
-    """True for a column whose values PostgreSQL counts from 0, unlike arrays."""
-    inner = node.unnest()
-    return isinstance(inner, exp.Column) and inner.name.lower() in _FROM_ZERO
-
-
-def _other_place(place: exp.Expr, how: type[exp.Add | exp.Sub]) -> exp.Expr:
-    """A place in a vector as the engine counts it, or as PostgreSQL does."""
-    return exp.Paren(this=how(this=exp.Paren(this=place), expression=exp.Literal.number(1)))
-
-
-_FROM_ZERO = frozenset(
-    {"indkey", "indclass", "indcollation", "indoption", "proargtypes", "tgattr", "prattrs"}
-)
-"""Columns of the types of vectors, ``int2vector`` and ``oidvector``."""
-_BOUNDS = frozenset({"array_lower", "array_upper"})
 
 
 def _operator(node: exp.Operator) -> exp.Expr:
@@ -368,7 +344,9 @@ def _operator(node: exp.Operator) -> exp.Expr:
 
 def _cast(node: exp.Cast) -> exp.Expr:
     name = node.to.sql(dialect="postgres").lower().replace("pg_catalog.", "").replace('"', "")
-    if name == _OIDS:
+    if name in _OIDS.values():
+        if isinstance(node.this, exp.Literal) and name != _OIDS["oid"]:
+            return _numbers_of_names(node.this.name, name)
         name = "oid[]"
     is_list = name.endswith("[]")
     name = name.removesuffix("[]")
@@ -382,6 +360,13 @@ def _cast(node: exp.Cast) -> exp.Expr:
         kind = name + ("[]" if is_list else "")
         node.set("to", exp.DataType.build(kind, dialect="postgres"))
     return node
+
+
+def _numbers_of_names(names: str, kind: str) -> exp.Expr:
+    """A list such as ``'{int,text}'::regtype[]``."""
+    called = kind.removesuffix("_list").replace("pgc_", "pgc_to_")
+    given = [exp.Literal.string(part.strip()) for part in names.strip("{}").split(",")]
+    return exp.Array(expressions=[exp.Anonymous(this=called, expressions=[n]) for n in given])
 
 
 def _other_side(node: exp.Expr) -> exp.Expr | None:
@@ -420,14 +405,16 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     given: exp.Expr = node.this
     is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
     if isinstance(given, exp.Literal) and given.name.isdigit():
-        number = exp.Literal.number(given.name)
+        known = exp.Literal.number(given.name)
         if not _is_shown(node) or f"as_{name}" not in MACROS:
-            return number
-        return exp.Anonymous(this=f"pgc_as_{name}", expressions=[number])
+            return known
+        return exp.Anonymous(this=f"pgc_as_{name}", expressions=[known])
     called = given.expression if isinstance(given, exp.Dot) else given
     if name == "regclass" and isinstance(called, exp.Anonymous):
         if called.name.endswith(_NAMING_CALL):
-            return exp.Anonymous(this="pgc_sequence_named", expressions=[given])
+            number = exp.Anonymous(this="pgc_sequence_named", expressions=[given])
+            as_name = exp.Anonymous(this="pgc_as_regclass", expressions=[number])
+            return as_name if _is_shown(node) else number
     if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
         if not _is_shown(node):
             # DuckDB may ask for an error among rows of a join before it knows that there is none.
@@ -436,8 +423,13 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
         kind = "pgc_regclass" if is_name else "pgc_to_regclass"
         found = exp.Anonymous(this=kind, expressions=[given])
         return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
+    if name in _NUMBERED and isinstance(given, exp.Placeholder | exp.Parameter):
+        if not _is_shown(node):
+            return exp.Anonymous(this=f"pgc_to_{name}", expressions=[given])
     if name == "regtype" and is_name:
-        return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
+        found = exp.Anonymous(this="pgc_to_regtype", expressions=[given])
+        as_name = exp.Anonymous(this="pgc_as_regtype", expressions=[found])
+        return as_name if _is_shown(node) else found
     if name in _NUMBERED and is_name:
         found = exp.Anonymous(this=f"pgc_{name}", expressions=[given])
         return (

@@ -1,0 +1,55 @@
+"""Places in ``int2vector`` and ``oidvector``, which PostgreSQL counts from 0, unlike arrays. Pure.
+
+The engine has lists in their stead, and counts all of them from 1.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+_FROM_ZERO = frozenset(
+    {"indkey", "indclass", "indcollation", "indoption", "proargtypes", "tgattr", "prattrs"}
+)
+"""The columns of these types."""
+_BOUNDS = frozenset({"array_lower", "array_upper"})
+
+
+def in_places_of_lists(node: exp.Expr) -> exp.Expr | None:
+    """What stands for a node that counts the places of a vector; None for others.
+
+    A subscript is changed in place, and what a call is made of is taken over into the new one.
+    """
+    match node:
+        case exp.Bracket() if _is_vector(node.this) and len(node.expressions) == 1:
+            if not isinstance(node.expressions[0], exp.Slice):
+                node.set("expressions", [_other_place(node.expressions[0], exp.Add)])
+        case exp.ArrayPosition() if _is_vector(node.this):
+            found = exp.ArrayPosition(this=node.this, expression=node.expression)
+            return _other_place(found, exp.Sub)
+        case exp.Anonymous() if node.expressions and _is_vector(node.expressions[0]):
+            return _call(node.name.lower(), node)
+    return None
+
+
+def _call(name: str, node: exp.Anonymous) -> exp.Expr | None:
+    if name in _BOUNDS:
+        bound = exp.Anonymous(this=f"pgc_{name}", expressions=node.expressions)
+        return _other_place(bound, exp.Sub)
+    if name != "generate_subscripts":
+        return None
+    # The number of the dimension is 1, and the client's parameters are all to be read.
+    vector, dimension = node.expressions
+    size = exp.Anonymous(this="len", expressions=[vector])
+    last = exp.Sub(this=size, expression=exp.Paren(this=dimension))
+    numbers = exp.Anonymous(this="generate_series", expressions=[exp.Literal.number(0), last])
+    return exp.Anonymous(this="unnest", expressions=[numbers])
+
+
+def _is_vector(node: exp.Expr) -> bool:
+    inner = node.unnest()
+    return isinstance(inner, exp.Column) and inner.name.lower() in _FROM_ZERO
+
+
+def _other_place(place: exp.Expr, how: type[exp.Add | exp.Sub]) -> exp.Expr:
+    """A place in a vector as the engine counts it, or as PostgreSQL does."""
+    return exp.Paren(this=how(this=exp.Paren(this=place), expression=exp.Literal.number(1)))
