@@ -80,10 +80,10 @@ def _without_values(node: exp.Expr) -> tuple[exp.Expr, list[exp.Expr]]:
 
 
 def _is_value(part: exp.Expr) -> bool:
-    """True for what stands for a value by itself, but for constants."""
-    return isinstance(part, exp.Condition | exp.Query) and not isinstance(
-        part, (exp.Literal, *_PARTS)
-    )
+    """True for what stands for a value by itself, but for constants that both read alike."""
+    if isinstance(part, exp.Literal):
+        return dialects.IN_POSTGRES in part.meta
+    return isinstance(part, exp.Condition | exp.Query) and not isinstance(part, _PARTS)
 
 
 def _is_read(shell: exp.Expr, dialect: str) -> bool:

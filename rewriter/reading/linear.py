@@ -20,6 +20,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.segment import Tier
 from journal.model.trees import Nodes
+from journal.sql.dialects import IN_POSTGRES
 from journal.sql.relations import business_outputs, column, ident
 from journal.sql.signed_rows import SignedReader
 from journal.sql.sql import named
@@ -362,9 +363,13 @@ def _average(partial: Partial, query: LinearQuery, total: exp.Expr, count: exp.E
     """Sum over count, rounded where DuckDB rounds.
 
     Its AVG of a decimal divides the unscaled sum by count times 10^scale, but for where its
-    optimizer makes it the quotient of SUM and COUNT. The last bit depends on it.
+    optimizer makes it the quotient of SUM and COUNT. The last bit depends on it. PostgreSQL's own
+    is a NUMERIC.
     """
     divisor: exp.Expr = count.copy()
+    if IN_POSTGRES in partial.function.meta:
+        total = exp.cast(total, "DECIMAL", dialect="postgres")
+        return exp.Div(this=total, expression=divisor, typed=True)
     if partial.scale and not _is_quotient(partial, query):
         power = exp.Literal.number(10**partial.scale)
         total = exp.cast(exp.Mul(this=total, expression=power), "HUGEINT", dialect="duckdb")

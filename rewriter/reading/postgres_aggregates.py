@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill, is_given
+from journal.sql.dialects import IN_POSTGRES
 from journal.sql.relations import ident
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_bytes import is_bytes, joined_value, spell_joined_bytes
@@ -279,3 +280,20 @@ def _is_before(orders: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Ex
         ways.append(exp.and_(*(part.copy() for part in equal), way))
         equal.append(exp.NullSafeEQ(this=key, expression=value))
     return exp.or_(*ways)
+
+
+MEANS = (exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
+
+
+def as_native(node: exp.Expr) -> exp.Expr | None:
+    """A mean, a logarithm or the like of the type that PostgreSQL gives it; None for one that is.
+
+    Of constants only those with an exponent are of another type in DuckDB.
+    """
+    if IN_POSTGRES in node.meta or (
+        node.is_string or (node.is_number and "e" not in node.name.lower())
+    ):
+        return None
+    made = node.copy()
+    made.meta[IN_POSTGRES] = True
+    return made

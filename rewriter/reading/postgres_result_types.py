@@ -4,7 +4,7 @@ avg(i)                          of whole numbers and NUMERICs: a NUMERIC, which 
 sum(i)                          of BIGINTs: a NUMERIC
 length(s), ntile(4), d - e      an INTEGER
 
-PostgreSQL's own functions have these types, but that of a mean.
+PostgreSQL's own functions have these types.
 
 Only outputs of the statement itself are cast: within it all numbers compute alike.
 """
@@ -55,10 +55,10 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
     inner = value
     while isinstance(inner, exp.Window | exp.Filter | exp.Paren):
         inner = inner.this
-    if isinstance(inner, exp.Avg):
-        return _mean_of(types.of(inner.this).kind or "")
     if types.context.capabilities.postgres_functions:
         return None
+    if isinstance(inner, exp.Avg):
+        return _mean_of(types.of(inner.this).kind or "")
     if isinstance(inner, exp.Sum):
         return _SUM if types.of(inner.this).kind in _SUMMED else None
     if isinstance(inner, exp.Sub):

@@ -31,6 +31,8 @@ from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
 from rewriter.reading import postgres_arrays, postgres_jsonb_calls, postgres_similar
 from rewriter.reading.postgres_aggregates import (
+    MEANS,
+    as_native,
     is_rough_percentile,
     spell_different,
     spell_joined,
@@ -97,10 +99,9 @@ _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
 _MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME})
 _BIGINT_DIGITS = 19
-_MEANS = (*(exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),)
 _INEXACT = (
     *(exp.Div, exp.IntDiv, exp.Sqrt, exp.Pow, exp.Exp, exp.Ln, exp.Log, exp.Cbrt),
-    *_MEANS,
+    *MEANS,
 )
 """What gives a DOUBLE where PostgreSQL has a NUMERIC."""
 _EXACT = "CAST(CAST(x AS VARCHAR) AS DECIMAL(38, 16))"
@@ -141,8 +142,9 @@ def _is_inexact(value: exp.Expr, types: ValueTypes) -> bool:
     """True for a NUMERIC that the store computes as a DOUBLE."""
     if types.of(value).kind in {"DOUBLE", *_FLOATS}:
         return False
-    kinds = _MEANS if types.context.capabilities.postgres_functions else _INEXACT
-    return any(_is_rough(found, types) for found in value.find_all(*kinds))
+    if types.context.capabilities.postgres_functions:
+        return False
+    return any(_is_rough(found, types) for found in value.find_all(*_INEXACT))
 
 
 def _is_rough(node: exp.Expr, types: ValueTypes) -> bool:
@@ -435,6 +437,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.Hex: lambda node, _: call("to_hex", node.this),
     exp.JSONObject: postgres_jsonb_calls.native_object,
     exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
+    **dict.fromkeys((*MEANS, exp.Sign, exp.Log, exp.Literal), lambda node, _: as_native(node)),
     exp.Bracket: native_place,
     **dict.fromkeys(
         (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps),

@@ -11,6 +11,7 @@ from journal.sql.array_text import parse_list, text_of_array
 from journal.sql.blob_literals import literal_bytes
 from journal.sql.builders import call
 from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
+from journal.sql.dialects import IN_POSTGRES
 from journal.stores.postgres import aggregates, elements, formats, moments, texts
 from journal.stores.postgres.tried_casts import tried_cast
 
@@ -73,14 +74,22 @@ def _ours(name: str, *arguments: exp.Expr) -> exp.Expr:
 
 
 def _mean(node: exp.Expr) -> exp.Expr | None:
-    """Averages and deviations are DOUBLE; with what belongs to the aggregate, FILTER and OVER."""
+    """Averages and deviations are DOUBLE; with what belongs to the aggregate, FILTER and OVER.
+
+    In PostgreSQL's own words they are of its types.
+    """
     if isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
         return None
     inner = node
     while isinstance(inner, exp.Filter | exp.Window):
         inner = inner.this
-    name = _MEANS.get(type(inner))
+    name = None if IN_POSTGRES in inner.meta else _MEANS.get(type(inner))
     return None if name is None else _ours(name, node)
+
+
+def _unless_native(change: Change) -> Change:
+    """A change that leaves alone what a client has said in PostgreSQL's own words."""
+    return lambda node: None if IN_POSTGRES in node.meta else change(node)
 
 
 def _window(node: exp.Expr) -> exp.Expr | None:
@@ -278,14 +287,14 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Div: _quotient,
     exp.IntDiv: lambda node: _ours("whole_quotient", node.this, node.expression),
     exp.Glob: texts.matches_glob,
-    exp.Sign: _template("CAST(SIGN(x) AS SMALLINT)", "x"),
+    exp.Sign: _unless_native(_template("CAST(SIGN(x) AS SMALLINT)", "x")),
     exp.IsInf: _template("ABS(CAST(x AS DOUBLE PRECISION)) = 'Infinity'", "x"),
-    exp.Log: _logarithm,
+    exp.Log: _unless_native(_logarithm),
     exp.StrToTime: formats.parse_moment,
     exp.TimeToStr: formats.format_moment,
     exp.Window: _window,
     exp.Cast: _literal,
-    exp.Literal: _scientific,
+    exp.Literal: _unless_native(_scientific),
     exp.IgnoreNulls: _ignore_nulls,
     exp.JSONExtract: _json_at("json_at"),
     exp.JSONExtractScalar: _json_at("json_text_at"),
