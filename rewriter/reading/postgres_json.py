@@ -272,7 +272,12 @@ def cast_to_jsonb(node: exp.Expr, types: ValueTypes) -> None:
     if any(_is_json(side, types) for side in sides):
         for side in sides:
             if _is_json(side, types) or (side.is_string and isinstance(node, _OF_TWO)):
-                side.replace(exp.cast(side.copy(), "JSONB", dialect="postgres"))
+                side.replace(native_jsonb(side))
+
+
+def native_jsonb(value: exp.Expr) -> exp.Expr:
+    """JSON as jsonb of PostgreSQL, by a name that definitions keep, where ``jsonb`` is JSON."""
+    return call("to_jsonb", exp.cast(value.copy(), "JSON", dialect="duckdb"))
 
 
 def _is_json(side: exp.Expr, types: ValueTypes) -> bool:

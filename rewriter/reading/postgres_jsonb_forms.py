@@ -12,9 +12,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call, fill, variable
+from journal.sql.builders import fill, variable
 from journal.sql.jsonb_text import jsonb_text
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_json import native_jsonb
 from rewriter.reading.value_types import ValueTypes
 
 _JSON = "JSON"
@@ -134,8 +135,7 @@ def no_json(text: exp.Expr) -> PalimpsestError:
 
 
 def _native(value: exp.Expr) -> exp.Expr:
-    """The value as jsonb, by a name that definitions keep, where ``jsonb`` itself is JSON."""
-    return call("to_jsonb", _json(value))
+    return native_jsonb(respelled(value))
 
 
 def _json(value: exp.Expr) -> exp.Expr:
