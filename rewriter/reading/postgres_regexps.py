@@ -3,6 +3,7 @@ r"""Regular expressions as PostgreSQL reads them, for stores that read others. P
 .                      any sign, the end of a line as well
 \w, [[:alpha:]]        letters of all languages
 \m, \M, \y             the begin and the end of a word
+\b                     a backspace
 regexp_count(t, p), regexp_substr(t, p, 1, 2), regexp_instr(t, p)
 """
 
@@ -28,8 +29,10 @@ _CLASSES = {
 _WORD = r"\p{L}\p{N}_"
 _ESCAPES = {
     "w": f"[{_WORD}]", "W": f"[^{_WORD}]", "m": r"\b", "M": r"\b", "y": r"\b", "Y": r"\B",
-    "Z": r"\z",
+    "Z": r"\z", "b": r"\x08", "B": r"\\",
 }  # fmt: skip
+_INSIDE = {"w": _WORD, **{escape: _ESCAPES[escape] for escape in "bB"}}
+"""Those that have a meaning within brackets."""
 _SIGN = re.compile(r"\\(?P<escape>.)|(?P<named>\[:\w+:\])|(?P<other>.)", re.S)
 _OPTIONS = re.compile(r"\(\?([a-z]+)\)")
 _REFERENCE = re.compile(r"\\(.|$)", re.S)
@@ -67,7 +70,7 @@ def expression_in_store(pattern: str) -> str:
         if escape is not None:
             special = _ESCAPES.get(escape)
             if special is not None and is_inside:
-                special = _WORD if escape == "w" else None
+                special = _INSIDE.get(escape)
             made += special or found[0]
         elif named is not None and is_inside:
             made += _CLASSES.get(named, named)
