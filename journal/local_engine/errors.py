@@ -37,6 +37,7 @@ _ADVICE = {
     Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",
     Code.FILE_ACCESS: "check that the path is still there, and its permissions; then repeat",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.PATH_VARIABLE: "give it in the third argument, as in '{\"x\": 1}'",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
 }
 _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
@@ -76,9 +77,11 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (
         re.compile(
             r"hex digit|decode string .* as base64|cannot (set|delete) path in scalar|^step size"
+            r'|^"vars" argument is not an object'
         ),
         Code.SETTING_VALUE,
     ),
+    (re.compile(r"^could not find jsonpath variable"), Code.PATH_VARIABLE),
     (re.compile(r'^time field value out of range: "(?![^"]*\d:\d)'), Code.MOMENT_TEXT),
     (
         re.compile(

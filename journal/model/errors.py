@@ -99,6 +99,7 @@ class Code(Enum):
     POWER = CodeInfo("PAL-320", "2201F", "invalid argument of a power or root")
     BUCKETS = CodeInfo("PAL-321", "2201G", "invalid argument of width_bucket")
     SUBSTRING = CodeInfo("PAL-322", "22011", "negative length of a substring")
+    PATH_VARIABLE = CodeInfo("PAL-323", "42704", "unknown variable of a JSON path")
     TEXT_LENGTH = CodeInfo("PAL-315", "22001", "text is too long for its column")
     CARDINALITY = CodeInfo("PAL-313", "21000", "subquery returned more than one row")
     SERIALIZATION = CodeInfo("PAL-401", "40001", "could not serialize access")

@@ -37,6 +37,7 @@ from rewriter.reading import (
     postgres_selected,
     postgres_similar,
 )
+from rewriter.reading.json_path.calls import takes_path
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
     is_own_sum,
@@ -198,6 +199,8 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
 
 
 def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
+    if takes_path(node):
+        return True
     typed = NATIVE if context.capabilities.postgres_functions else TYPED
     if type(node) in typed and typed[type(node)](node, ValueTypes(context)) is not None:
         return True

@@ -30,6 +30,7 @@ from journal.sql.builders import call, fill
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
 from rewriter.reading import postgres_arrays, postgres_jsonb_calls, postgres_similar
+from rewriter.reading.json_path import calls as json_path_calls
 from rewriter.reading.postgres_aggregates import (
     MEANS,
     as_native,
@@ -334,6 +335,8 @@ TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
 
 
 def _named(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    if function_name(node) in json_path_calls.NAMES:
+        return json_path_calls.spell_path_call(node, types)
     count, spell = TYPED_CALLS.get(function_name(node), (0, None))
     return spell(node, types) if spell is not None and len(node.expressions) == count else None
 
@@ -397,6 +400,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.MakeInterval: lambda node, _: spell_made_interval(node),
     exp.Pad: lambda node, _: spell_padded(node),
     exp.Chr: lambda node, _: spell_character(node),
+    **dict.fromkeys(json_path_calls.OPERATORS, json_path_calls.spell_path_call),
     exp.JSONBContains: postgres_jsonb_calls.spell_operator_call,
     exp.JSONObject: postgres_jsonb_calls.spell_pair,
     exp.Overlay: spell_overlay,
@@ -436,6 +440,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),
     exp.JSONObject: postgres_jsonb_calls.native_object,
+    **dict.fromkeys(json_path_calls.OPERATORS, json_path_calls.native_operator),
     exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
     **dict.fromkeys((*MEANS, exp.Sign, exp.Log, exp.Literal), lambda node, _: as_native(node)),
     exp.Bracket: native_place,

@@ -67,6 +67,8 @@ _CALL_KINDS = {
             *("agg", "build_array", "build_object", "object", "object_agg", "strip_nulls"),
             *("array_element", "array_elements", "extract_path", "set", "insert"),
             *("delete", "delete_path", "concat"),
+            *("path_query", "path_query_array", "path_query_first"),
+            *("path_query_tz", "path_query_array_tz", "path_query_first_tz"),
         )
     },
 }

@@ -174,3 +174,35 @@ def test_computed_steps_lead_on(store: Store) -> None:
     assert con.execute(query).fetchall() == [("8", "5", "9", "8", "5", "8")]
     query = """SELECT j -> 1 @> '{"": 9}', '{"a\\\\b": 1}'::jsonb @> '{"a\\\\b": 1}' FROM t"""
     assert con.execute(query).fetchall() == [(True, True)]
+
+
+PATHS_REFUSED = (
+    ("jsonb_path_exists(j, p::jsonpath)", "a JSON path that is no constant"),
+    ("j @? p::jsonpath", "a JSON path that is no constant"),
+    ("jsonb_path_query_array(j, '$.a.datetime()')", "datetime"),
+    ("jsonb_path_query_array(j, '$.a.keyvalue()')", "keyvalue"),
+    ("jsonb_path_exists(j, '$.**.double() ? (@ > 1)', silent => true)", "may fail"),
+    ("jsonb_path_exists(j, '$', silent => k > 0)", "silent"),
+)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no functions of JSON")
+def test_paths_give_rows_or_are_refused(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j JSONB, p TEXT)")
+    con.execute("""INSERT INTO t VALUES (1, '{"a": [1, 2]}', '$.a')""")
+    query = "SELECT v FROM t, jsonb_path_query(j, '$.a[*] ? (@ < $x)', %s) v ORDER BY 1"
+    if store.url.startswith("palimpsest+hive"):
+        for asked in (query.replace("%s", "'{}'"), "SELECT j @? '$.a' FROM t"):
+            with pytest.raises(gateway.Error, match="a JSON path on this store"):
+                con.execute(asked)
+        return
+    assert con.execute(query, ('{"x": 3}',)).fetchall() == [("1",), ("2",)]
+    if store.url.startswith("palimpsest+postgresql"):
+        assert con.execute("SELECT j @? p::jsonpath FROM t").fetchall() == [(True,)]
+        return
+    for value, said in PATHS_REFUSED:
+        with pytest.raises(gateway.Error, match=said) as refused:
+            con.execute(f"SELECT {value} FROM t")
+        assert refused.value.sqlstate == "0A000", value

@@ -57,7 +57,6 @@ INTERNAL = {
     "types that only PostgreSQL has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
     r"\w*tsvector|\w*tsquery\w*|ts_\w+|hstore|\w*xml\w*|xpath|\w*range|money|bit|varbit|oid|name|"
     r"line|xid8?|xid8cmp|txid\w*)\b(?!\s*=)",
-    "JSON path queries": r"\bjsonpath\b|\bjsonb_path_\w+|@\?|@@",
     "operator classes and exclusion constraints": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|"
     r"_ops\b|\bEXCLUDE\b",
     "whole-row values": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
@@ -69,6 +68,8 @@ docs/sql.md tells of each, and of `DOCUMENTED`, by the same name.
 """
 
 DOCUMENTED = {
+    "JSON path queries": r"PAL-110\] (\.(datetime|keyvalue)\(\)|a JSON path|\.\*\* before)|"
+    r"PAL-226\] type jsonpath|PAL-312\] the id that \.keyvalue\(\)",
     "numbers of more than 38 digits": r"PAL-311\].* digits than the \d+ that this store|"
     r"PAL-310\] Could not c\w+ (string|value) \W*(nan|inf)\w*\W+ to DECIMAL",
     "conflicts are reported at COMMIT": r"PAL-401\]",
