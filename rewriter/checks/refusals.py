@@ -14,7 +14,10 @@ from rewriter.checks.misspelled_keywords import misspelled_keyword
 _NO_LOCKS = "leave it out: the second of two writers of a row gets a serialization failure"
 _NO_CARE = "leave it out: the store looks after itself"
 _NO_CODE = "leave it out, and write what it does as an expression or as a CREATE MACRO"
-_INDEX_CLAUSES = "write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct"
+_INDEX_CLAUSES = (
+    "write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct, unless it is"
+    " over ((a IS NULL), COALESCE(a, 0)) for each column a"
+)
 _NO_FILES = "one connection reads one warehouse; load other data with COPY .. FROM"
 _ADVICE = {
     "ATTACH": _NO_FILES,

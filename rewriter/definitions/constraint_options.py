@@ -46,7 +46,10 @@ def check_key(names: Sequence[str], node: exp.Expr) -> None:
     if not isinstance(kind, exp.UniqueColumnConstraint):
         return
     if kind.args.get("nulls"):
-        advice = "leave it out: a NULL equals no other; declare the columns NOT NULL"
+        advice = (
+            "leave it out, as a NULL equals no other, or CREATE UNIQUE INDEX over"
+            " ((a IS NULL), COALESCE(a, 0)) for each of its columns a"
+        )
         raise _refusal("UNIQUE NULLS NOT DISTINCT", advice, node)
     if kind.args.get("on_conflict"):
         raise _refusal("UNIQUE with ON CONFLICT", "write ON CONFLICT behind the INSERT", node)

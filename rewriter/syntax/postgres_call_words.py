@@ -4,6 +4,7 @@ trim(both from t, 'xy')                 becomes  btrim(t, 'xy')
 substring(t SIMILAR p ESCAPE e)         becomes  substring((t), CAST(p AS TEXT), CAST(e AS TEXT))
 FROM ROWS FROM (f(a), g(b)) AS t(x, y)  becomes  FROM LATERAL (SELECT f(a), g(b)) AS t(x, y)
 bit varying(3)                          becomes  varbit(3)
+UNIQUE NULLS DISTINCT (a)               becomes  UNIQUE (a)
 """
 
 from __future__ import annotations
@@ -160,7 +161,15 @@ def _bit(tokens: list[Token], place: int) -> list[Token]:
     return tokens
 
 
+def _nulls(tokens: list[Token], place: int) -> list[Token]:
+    """``UNIQUE NULLS DISTINCT`` says what holds anyway."""
+    around = [token.text.upper() for token in tokens[max(place - 1, 0) : place + 2]]
+    is_said = around == ["UNIQUE", "NULLS", "DISTINCT"]
+    return [*tokens[:place], *tokens[place + 2 :]] if is_said else tokens
+
+
 _CHANGES = (
+    ("NULLS", _nulls),
     ("TRIM", _trim),
     ("SUBSTRING", _substring),
     ("ROWS", _rows),

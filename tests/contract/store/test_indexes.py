@@ -70,6 +70,22 @@ def test_unique_indexes_hold_and_stay(store: Store, con: Connection) -> None:
 
 
 @pytest.mark.also_on("hive")
+def test_an_index_lets_one_row_have_no_value(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE n (k INTEGER PRIMARY KEY, a INTEGER, UNIQUE NULLS DISTINCT (k, a))")
+    con.execute("CREATE UNIQUE INDEX one ON n ((a IS NULL), COALESCE(a, 0))")
+    con.execute("INSERT INTO n VALUES (1, NULL), (2, 0)")
+    for sql in (
+        "INSERT INTO n VALUES (3, NULL)",
+        "INSERT INTO n VALUES (3, 0)",
+        "UPDATE n SET a = NULL WHERE k = 2",
+    ):
+        with pytest.raises(gateway.IntegrityError):
+            con.execute(sql)
+    con.execute("INSERT INTO n VALUES (3, NULL) ON CONFLICT DO NOTHING")
+    assert con.execute("SELECT count(*) FROM n").fetchall() == [(2,)]
+
+
 def test_what_a_conflict_is_about(con: Connection) -> None:
     upsert = (
         "INSERT INTO t VALUES (9, 'ADA', 70, TRUE) ON CONFLICT (lower(mail)) DO UPDATE SET seat = 9"
