@@ -3,7 +3,6 @@
 trim(both from t, 'xy')                 becomes  btrim(t, 'xy')
 substring(t SIMILAR p ESCAPE e)         becomes  substring((t), CAST(p AS TEXT), CAST(e AS TEXT))
 FROM ROWS FROM (f(a), g(b)) AS t(x, y)  becomes  FROM LATERAL (SELECT f(a), g(b)) AS t(x, y)
-bit varying(3)                          becomes  varbit(3)
 UNIQUE NULLS DISTINCT (a)               becomes  UNIQUE (a)
 """
 
@@ -33,7 +32,7 @@ _ROWS = frozenset(
 def with_known_calls(tokens: list[Token]) -> list[Token]:
     """The tokens with such calls in words that the parser knows.
 
-    Raises NOT_SUPPORTED for ROWS FROM with functions of several columns.
+    Raises NOT_SUPPORTED for ROWS FROM with functions of several columns, and BIT VARYING.
     """
     words = {token.text.upper() for token in tokens}
     for first, change in _CHANGES:
@@ -155,9 +154,14 @@ def _numbered(query: list[Token], at: Token) -> list[Token]:
 
 
 def _bit(tokens: list[Token], place: int) -> list[Token]:
+    """Raise for ``bit varying``: stores keep no empty bits."""
     if place + 1 < len(tokens) and tokens[place + 1].text.upper() == "VARYING":
-        kind = _like(tokens[place], TokenType.VAR, "varbit")
-        return [*tokens[:place], kind, *tokens[place + 2 :]]
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "the type BIT VARYING is not supported",
+            advice="use BIT(n), or a text with CHECK (b ~ '^[01]*$')",
+            position=Position(tokens[place].line, max(1, tokens[place].col)),
+        )
     return tokens
 
 

@@ -115,6 +115,7 @@ def test_sources_and_names(cursor: Cursor, query: str, rows: list[Any]) -> None:
         "regexp_match('ab', '((a)|b)*')",
         "regexp_split_to_array('ab', 'a*b*')",
         "substring(x SIMILAR x ESCAPE '#') FROM (VALUES ('a')) v(x)",
+        "'1'::bit varying(3)",
         "1 FROM ROWS FROM (jsonb_each('{}'), unnest(ARRAY[1]))",
     ],
 )
