@@ -82,6 +82,8 @@ def read_format(ast: exp.Copy, *, loads: bool, as_postgres: bool = False) -> Cop
         if known == "header":
             said[known] = value is None or _is_on(value)
             said["matches"] = word.lower() == "match"
+            if said["matches"] and not loads:
+                raise _wrong_option("HEADER match in COPY TO", "write HEADER")
         elif (
             (known in {"delimiter", "quote", "escape"} and len(word) == 1)
             or known == "null"

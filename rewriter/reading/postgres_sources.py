@@ -8,6 +8,7 @@ FROM generate_series(0.5, 3)                    FROM (SELECT generate_series(0.5
 FROM json_each(j)                               the same of its keys, and the value of each
 FROM json_to_recordset(j) AS x(a int, b text)   FROM (SELECT CAST(r ->> 'a' AS INT) AS a, ..
 FROM json_populate_record(NULL::t, j)           the same with the columns of the table t
+FROM json_populate_record(NULL::record, j) AS x(a int)    the same with those behind AS
 """
 
 from __future__ import annotations
@@ -225,7 +226,8 @@ def _records(node: exp.Expr, columns: Sequence[exp.Expr], context: RewriteContex
     base = arguments[0] if len(arguments) == 2 else None
     if isinstance(base, exp.Cast) and not _is_known(base.to, context):
         raise unknown_type(exp.to_table(base.to.sql(dialect="postgres")), context)
-    fields = _fields_of(arguments, context) if "populate" in name else _declared(columns)
+    is_named = "populate" in name and not _is_record(base)
+    fields = _fields_of(arguments, context) if is_named else _declared(columns)
     value = arguments[-1] if arguments else exp.null()
     if not fields:
         raise PalimpsestError(
@@ -239,6 +241,11 @@ def _records(node: exp.Expr, columns: Sequence[exp.Expr], context: RewriteContex
     values = [exp.alias_(_field(field, kind), ident(field)) for field, kind in fields]
     rows = exp.select(exp.alias_(row, ident(_ROW)))
     return exp.select(*values).from_(rows.subquery(alias=ident("rows")))
+
+
+def _is_record(base: exp.Expr | None) -> bool:
+    """True for ``NULL::record``, whose columns stand behind AS."""
+    return isinstance(base, exp.Cast) and base.to.sql(dialect="postgres").lower() == "record"
 
 
 def _is_known(kind: exp.DataType, context: RewriteContext) -> bool:

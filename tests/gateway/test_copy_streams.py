@@ -192,3 +192,6 @@ def test_a_header_that_must_match_is_compared(form: str, mark: str) -> None:
             ):
                 copy.write(rows)
         assert cursor.execute("SELECT count(*) FROM t").fetchall() == [(int(taken),)]
+    with pytest.raises(gateway.NotSupportedError, match="HEADER match in COPY TO"):
+        with cursor.copy(f"COPY t TO STDOUT (FORMAT {form}, HEADER match)") as copy:
+            list(copy)

@@ -310,6 +310,7 @@ def test_arrays_of_tables_are_joined_by_their_types(cursor: Cursor) -> None:
         ("json_to_record('{\"a\": 1}') AS x(a INT, b TEXT)", [(1, None)]),
         ('jsonb_to_recordset(\'[{"a": 1}, {"a": "2"}]\') AS x(a INT)', [(1,), (2,)]),
         ("json_populate_record(NULL::goods, '{\"price\": 1.5}')", [(None, 1.5, None)]),
+        ("json_populate_record(NULL::record, '{\"a\": 1}') AS (a INT, b TEXT)", [(1, None)]),
         ("json_populate_record(NULL::pair, '{\"b\": 2}')", [(None, 2)]),
         ("lists, jsonb_array_elements('[5]') AS e", [(1, [1, 2], "5"), (2, None, "5")]),
     ],
