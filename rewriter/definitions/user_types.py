@@ -319,6 +319,14 @@ def _named_in(declared: str) -> Iterator[tuple[str, str]]:
             yield fold(parts[-2]), fold(parts[-1])
 
 
+def check_types_known(kind: exp.DataType, context: RewriteContext) -> None:
+    """Raise UNKNOWN_TYPE for the name of a type, within another, that nobody has."""
+    for node in kind.find_all(exp.DataType):
+        if node.this is exp.DType.USERDEFINED and find_type(node, context) is None:
+            named = exp.to_table(node.sql(dialect="postgres"), dialect="postgres")
+            raise unknown_type(named, context)
+
+
 def type_to_change(node: exp.Table, is_domain: bool, context: RewriteContext) -> UserType:
     """A type, or a domain, of this name; raises what says that there is none, or the other."""
     found = named_type(node, context)

@@ -1,6 +1,8 @@
 """ALTER TYPE, and the names of domains: values stay as they were written, and are cast when read.
 
 ALTER TYPE name ADD VALUE [IF NOT EXISTS] 'a' [BEFORE | AFTER 'b'] | RENAME VALUE 'a' TO 'b'
+ALTER TYPE name ADD ATTRIBUTE a type | DROP ATTRIBUTE [IF EXISTS] a | ALTER ATTRIBUTE a TYPE type
+  | RENAME ATTRIBUTE a TO b, ..
 ALTER TYPE | DOMAIN name RENAME TO name | SET SCHEMA schema
 """
 
@@ -14,10 +16,15 @@ from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.named_definitions import ENUM, UserType, definition_key
-from journal.model.plan import StatementPlan
+from journal.model.named_definitions import ENUM, PutDefinition, UserType, definition_key
+from journal.model.plan import Change, StatementPlan
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
+from rewriter.definitions.composite_attributes import (
+    AttributeChange,
+    changed_composite,
+    read_attribute_changes,
+)
 from rewriter.definitions.new_relations import ddl_plan, moved_name
 from rewriter.definitions.type_changes import changed_enum, renamed_type
 from rewriter.definitions.user_types import labels_of, type_to_change
@@ -44,6 +51,7 @@ class AlterType(OwnStatement):
     rename_label: tuple[str, str] | None = None
     new_name: exp.Table | None = None
     new_schema: str | None = None
+    attributes: tuple[AttributeChange, ...] = ()
 
     @classmethod
     def read(cls, tokens: list[Token], parse: Parse) -> AlterType | None:
@@ -55,7 +63,10 @@ class AlterType(OwnStatement):
         name = reader.name()
         if reader.takes("OWNER", "TO"):
             return None
-        if reader.takes("RENAME", "TO"):
+        attributes = () if is_domain else read_attribute_changes(reader)
+        if attributes:
+            found = cls(name, attributes=attributes)
+        elif reader.takes("RENAME", "TO"):
             found = cls(name, is_domain, new_name=reader.name())
         elif reader.takes("SET", "SCHEMA"):
             found = cls(name, is_domain, new_schema=reader.word())
@@ -74,7 +85,7 @@ class AlterType(OwnStatement):
             forms = (
                 "ADD, DROP, SET, VALIDATE or RENAME"
                 if is_domain
-                else "ADD VALUE, RENAME VALUE or RENAME TO"
+                else "ADD VALUE, RENAME VALUE, RENAME TO, or ADD, DROP or ALTER ATTRIBUTE"
             )
             raise reader.error(f"{forms} was expected")
         reader.ends("nothing else stands here")
@@ -95,6 +106,9 @@ STATEMENT = AlterType
 def _plan(ast: AlterType, context: RewriteContext) -> StatementPlan:
     found = type_to_change(ast.name, ast.is_domain, context)
     tag = f"ALTER {'DOMAIN' if ast.is_domain else 'TYPE'}"
+    if ast.attributes:
+        made = changed_composite(found, ast.attributes, ast.name, context)
+        return ddl_plan([] if made == found else [Change(PutDefinition(made))], tag)
     if ast.add is not None or ast.rename_label is not None:
         if found.kind != ENUM:
             raise PalimpsestError(

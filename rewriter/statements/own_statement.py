@@ -72,7 +72,8 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
     "ALTER TYPE": OwnEntry(
         "rewriter.own.alter_type",
         """ALTER TYPE e ADD VALUE 'c' [BEFORE | AFTER 'b'] | RENAME VALUE 'a' TO 'x' | RENAME TO f
-  | SET SCHEMA x""",
+  | SET SCHEMA x | ADD ATTRIBUTE a type | DROP ATTRIBUTE [IF EXISTS] a
+  | ALTER ATTRIBUTE a TYPE type | RENAME ATTRIBUTE a TO b, ..""",
     ),
     "DROP TYPE": OwnEntry(
         "rewriter.own.drop_type", "DROP TYPE | DOMAIN [IF EXISTS] t, .. [CASCADE | RESTRICT]"

@@ -107,7 +107,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER DOMAIN part ADD CONSTRAINT most CHECK (VALUE < 100) NOT VALID",
         "ALTER DOMAIN part SET DEFAULT 1",
     ),
-    "ALTER TYPE": _each("ALTER TYPE pair RENAME TO couple"),
+    "ALTER TYPE": _each(
+        "ALTER TYPE pair RENAME TO couple", "ALTER TYPE pair ADD ATTRIBUTE c INTEGER"
+    ),
     "DROP TYPE": _each(
         "DROP DOMAIN IF EXISTS part RESTRICT", "DROP TYPE pair", "DROP TYPE nowhere"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,33 @@ def test_a_session_that_only_reads_defines_nothing(tmp_path: Path) -> None:
         with pytest.raises(gateway.errors.OperationalError, match="PAL-403"):
             reader.execute(statement)
     reader.close()
+
+
+def test_attributes_of_a_composite_type_change_while_it_is_not_used() -> None:
+    with gateway.connect("palimpsest://", autocommit=True, dialect="postgres") as con:
+        con.execute("CREATE TYPE pair AS (a INTEGER, b TEXT)")
+        con.execute("ALTER TYPE pair ADD ATTRIBUTE c NUMERIC(4, 2), DROP ATTRIBUTE b CASCADE")
+        con.execute("ALTER TYPE pair ALTER ATTRIBUTE a SET DATA TYPE BIGINT")
+        con.execute('ALTER TYPE pair RENAME ATTRIBUTE a TO "A"')
+        con.execute("ALTER TYPE pair DROP ATTRIBUTE IF EXISTS b")
+        row = "ROW(5000000000, 2.5)::pair"
+        assert con.execute(f'SELECT ({row})."A", ({row}).c').fetchall() == [
+            (5000000000, Decimal("2.50"))
+        ]
+        con.execute("CREATE TYPE mood AS ENUM ('ok')")
+        for change, state in (
+            ("pair ADD ATTRIBUTE c INTEGER", "42701"),
+            ('pair RENAME ATTRIBUTE c TO "A"', "42701"),
+            ("pair DROP ATTRIBUTE b", "42703"),
+            ("pair ALTER ATTRIBUTE b TYPE TEXT", "42703"),
+            ("pair ADD ATTRIBUTE d nowhere", "42704"),
+            ("pair ADD ATTRIBUTE d INTEGER, SET SCHEMA x", "42601"),
+            ("pair RENAME ATTRIBUTE c d", "42601"),
+            ("mood ADD ATTRIBUTE d INTEGER", "42809"),
+        ):
+            with pytest.raises(gateway.DatabaseError) as raised:
+                con.execute(f"ALTER TYPE {change}")
+            assert raised.value.sqlstate == state, change
+        con.execute("CREATE TABLE t (p pair)")
+        with pytest.raises(gateway.DatabaseError, match="PAL-210"):
+            con.execute("ALTER TYPE pair ADD ATTRIBUTE d INTEGER")
