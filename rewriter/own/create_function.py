@@ -24,11 +24,11 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
-from rewriter.definitions.user_types import expand_types, find_type
+from rewriter.definitions.user_types import expand_types, find_type, unknown_type
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.functions import is_aggregate, is_function_of_sql
+from rewriter.functions import check_functions, is_aggregate, is_function_of_sql
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.name_resolution import find_relation, homeless_column, position_of
+from rewriter.name_resolution import find_relation, homeless_column, is_cte, position_of, table_name
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.scopes import is_named
 from rewriter.reading.visible_columns import (
@@ -156,7 +156,9 @@ class CreateFunction(OwnStatement):
         named = exp.to_table(str(kind.args["kind"]), dialect="postgres")
         if find_type(kind, context) is not None:
             return False
-        relation = find_relation(named, context)
+        relation = context.catalog.get(table_name(named, context))
+        if relation is None:
+            raise unknown_type(named, context)
         if not self.is_rows:
             what = "a row as the value of a function"
             raise _refused(self.name, what, "write RETURNS TABLE (name type, ..)")
@@ -176,6 +178,9 @@ class CreateFunction(OwnStatement):
         names = [fold(name) for name, _ in self.parameters]
         if len(set(names)) < len(names):
             raise _invalid(self.name, "a parameter is named twice", "name each once")
+        for _, default in self.parameters:
+            for used in [] if default is None else default.find_all(exp.Column):
+                raise homeless_column(used)
         defaults = [default is not None for _, default in self.parameters]
         if defaults != sorted(defaults):
             advice = "give all behind the first one defaults"
@@ -185,8 +190,12 @@ class CreateFunction(OwnStatement):
         _resolve_names(holder, context)
         expanded = holder.copy()
         expand_macros(expanded, context)
+        for called in expanded.find_all(exp.Anonymous):
+            if fold(called.name) == fold(self.name.name):
+                raise _refused(called, "a function that calls itself", "use WITH RECURSIVE")
+        check_functions(expanded, sequences=True)
         for table in expanded.find_all(exp.Table):
-            if is_named(table):
+            if is_named(table) and not is_cte(table):
                 find_relation(table, context)
         for used in expanded.find_all(exp.Column):
             is_parameter = fold(used.parts[0].name) in names
@@ -358,6 +367,8 @@ def _type_text(null: exp.Expr, context: RewriteContext) -> str:
     expand_types(holder, context)
     found = holder.find(exp.Cast)
     assert found is not None
+    if found.to.this is exp.DType.USERDEFINED:
+        raise unknown_type(exp.to_table(str(found.to.args["kind"]), dialect="postgres"), context)
     return canonical_text(found.to)
 
 

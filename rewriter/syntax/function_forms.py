@@ -34,6 +34,7 @@ _REFUSED = {
     "TRANSFORM": "leave TRANSFORM out",
     "SUPPORT": "leave SUPPORT out",
 }
+_SQL_SECURITY = "SQL SECURITY"
 _NO_RESULT = "it returns nothing: run its statements in the application, in one transaction"
 
 
@@ -64,7 +65,8 @@ def is_in_sql(tokens: Sequence[Token]) -> bool:
     """True for the definition of a function in the language SQL, which may go without saying."""
     words = [t.text.upper() for t in tokens]
     if "LANGUAGE" in words[:-1]:
-        return words[words.index("LANGUAGE") + 1] == "SQL"
+        # The scanner takes SQL SECURITY for one word.
+        return words[words.index("LANGUAGE") + 1] in {"SQL", _SQL_SECURITY}
     return "RETURNS" in words and ("RETURN" in words or _atomic_place(words) is not None)
 
 
@@ -128,7 +130,8 @@ def read_function(reader: TokenReader) -> FunctionForm:
         elif reader.takes("RETURNS"):
             result = _result(reader)
         elif reader.takes("LANGUAGE") or reader.takes("COST") or reader.takes("ROWS"):
-            reader.word()
+            if reader.word().upper() == _SQL_SECURITY and not reader.takes("INVOKER"):
+                raise _refused(reader, "SECURITY DEFINER", _REFUSED["SECURITY"])
         elif reader.takes("AS"):
             body = _text(reader)
         else:
@@ -172,6 +175,8 @@ def _result(reader: TokenReader) -> FunctionResult:
             names.append(reader.word())
             types.append(without_sizes(reader.data_type({","})))
             reader.takes(",")
+        if not names:
+            raise reader.error("the columns of the table were expected")
         return FunctionResult(True, tuple(types), tuple(names))
     is_rows = reader.takes("SETOF")
     if _stands(reader, "RECORD"):

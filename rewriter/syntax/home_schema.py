@@ -80,6 +80,13 @@ def _place(node: exp.Expr, home: str | None, of_schemas: bool) -> bool:
         if home is not None:
             first.set("this", home)
         return True
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
+        part = node.this
+        if not isinstance(part, exp.Identifier) or fold(part.name) != PUBLIC_SCHEMA:
+            return False
+        if home is not None:
+            part.set("this", home)
+        return True
     if isinstance(node, exp.Comment) and str(node.args.get("kind")).upper() == "SCHEMA":
         return _place(node.this, home, of_schemas=True)
     if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_NAMES:
