@@ -15,7 +15,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from journal.model.errors import PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import copy_tree
 from journal.sql import dialects
 from journal.sql.builders import call
@@ -37,7 +37,17 @@ def mark_lost(node: exp.Expr) -> None:
 
 
 def with_kept_words(tree: exp.Expr) -> exp.Expr:
-    """The tree with a call in the place of each marked node; the same if there is none."""
+    """The tree with a call in the place of each marked node; the same if there is none.
+
+    Raises NOT_SUPPORTED for such a call of a client's.
+    """
+    for called in tree.find_all(exp.Anonymous):
+        if called.name.lower() == dialects.IN_POSTGRES:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"the function {dialects.IN_POSTGRES} is the catalog's own",
+                advice="write what it stands for",
+            )
     if not any(dialects.IN_POSTGRES in node.meta for node in tree.walk()):
         return tree
     holder = exp.Paren(this=copy_tree(tree))

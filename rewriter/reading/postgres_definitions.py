@@ -25,10 +25,12 @@ _SOURCES = (exp.Table, exp.Lateral, exp.From)
 
 
 def marked_definition(tree: exp.Expr, *, is_whole: bool) -> exp.Expr:
-    """A copy with marks on what the texts of a definition would lose.
+    """A copy with marks on what the texts of a definition would lose; the same if it has none.
 
     ``is_whole``: the tree is a part of a definition, whatever it is.
     """
+    if not is_whole and not _places(tree):
+        return tree
     made = copy_tree(tree)
     for place in [made] if is_whole else _places(made):
         for node in place.find_all(exp.Condition):
@@ -41,7 +43,8 @@ def marked_definition(tree: exp.Expr, *, is_whole: bool) -> exp.Expr:
 def _places(tree: exp.Expr) -> list[exp.Expr]:
     """The parts of a statement that are kept as texts, or compared with these."""
     if isinstance(tree, exp.Insert):
-        return list(tree.find_all(exp.OnConflict))
+        conflict = tree.args.get("conflict")
+        return [] if conflict is None else [conflict]
     if isinstance(tree, exp.Alter):
         return [tree]
     if not isinstance(tree, exp.Create):
