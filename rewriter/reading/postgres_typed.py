@@ -370,10 +370,6 @@ def _joined_elements(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return exp.cast(exp.null(), "VARCHAR") if is_null else None
 
 
-def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    return exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb")
-
-
 _CURRENT = (exp.CurrentTimestamp, exp.CurrentTime, exp.Localtimestamp, exp.Localtime)
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 TYPED: Mapping[type[exp.Expr], Spell] = {
@@ -388,7 +384,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.WithinGroup: _percentile,
     exp.Anonymous: _named,
     exp.Hex: _lower_hex,
-    exp.BitString: _bits,
+    exp.BitString: lambda node, _: exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb"),
     **dict.fromkeys((exp.Greatest, exp.Least), spell_extreme),
     **dict.fromkeys((exp.Lower, exp.Upper, exp.Initcap), spell_case),
     **dict.fromkeys((exp.Acosh, exp.Atanh), spell_inverse),
