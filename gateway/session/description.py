@@ -16,6 +16,7 @@ from sqlglot import exp
 from gateway.session.explain import EXPLAIN_COLUMNS
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.own_parameters import own_parameters
+from gateway.session.path_parameters import with_any_path
 from gateway.session.request import StatementRequest
 from gateway.session.session import Session
 from gateway.session.session_calls import call_columns
@@ -80,6 +81,7 @@ def describe(
             nothing |= dict.fromkeys(nothing.keys() & exact, Decimal(1))
             nothing |= {name: examples[name] for name in nothing.keys() & examples.keys()}
             nothing |= own_parameters(session)
+            query = with_any_path(query, nothing, session.journal.capabilities, session.dialect)
             request = StatementRequest(query, nothing, session.settings, session.dialect)
             columns = session.executor.describe(transaction, request, session.cancellation)
     finally:

@@ -18,6 +18,7 @@ from gateway.config import Settings
 from gateway.session.executor import Executor
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import StatementOutcome
+from gateway.session.path_parameters import with_any_path
 from gateway.session.request import StatementRequest
 from gateway.session.session_calls import CallingSession, run_session_calls
 from journal.model.errors import Code, PalimpsestError
@@ -214,6 +215,7 @@ def _check_plan(session: PreparingSession, statement: Prepare) -> None:
     transaction.check_open()
     parsed = Parsed(statement.statement, statement.text, statement.parameters)
     nothing = {f"{USER_PARAMETER}{place}": None for place in statement.parameters}
+    parsed = with_any_path(parsed, nothing, session.journal.capabilities, session.dialect)
     request = StatementRequest(parsed, nothing, session.settings, session.dialect)
     try:
         session.executor.plan(transaction, request)

@@ -36,6 +36,7 @@ from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.own_parameters import SessionClock, own_parameters
 from gateway.session.parameters import bind
+from gateway.session.path_parameters import with_paths
 from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
@@ -235,8 +236,7 @@ class Session:
         control = run_control(self, parsed)
         if control is not None:
             return control
-        bound = {} if batch is not None else self._bind(parsed, parameters)
-        bound |= own_parameters(self)
+        bound = own_parameters(self) | ({} if batch is not None else self._bind(parsed, parameters))
         match parsed.statement:
             case Call() | Erase() | CreateEntity() | AlterEntity() | DropEntity() | ShowEntities():
                 return self.executor.run_immediate(self, parsed, bound)
@@ -284,6 +284,7 @@ class Session:
         skips: bool | None = None,
     ) -> StatementOutcome:
         """Run a statement whose parameters have values; ``skips`` erased rows of a file."""
+        parsed = with_paths(parsed, bound, self.journal.capabilities, self.dialect)
         how = (self.settings, self.dialect, batch, PlanForm.FULL, skips, self._stream_file)
         request = StatementRequest(parsed, {**own_parameters(self), **bound}, *how)
         if self.transaction is None and self.autocommit:

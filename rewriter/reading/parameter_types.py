@@ -111,7 +111,7 @@ def _type_by_place(
             return "VARCHAR"
         case exp.JSONExtract() | exp.JSONExtractScalar() if node is not parent.this:
             return "VARCHAR"
-        case exp.JSONBContainsTopKey() if node is not parent.this:
+        case exp.JSONBContainsTopKey() | exp.JSONBPathExists() if node is not parent.this:
             return "VARCHAR"
         case _ if isinstance(parent, _OF_KEYS) and node is not parent.this:
             return "VARCHAR[]"

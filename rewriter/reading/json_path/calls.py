@@ -5,7 +5,8 @@ jsonb_path_query_array(j, p, vars)     an array of the items; jsonb_path_query_f
 jsonb_path_exists(j, p), j @? p        whether there is an item
 jsonb_path_match(j, p), j @@ p         what a predicate is
 
-The path is a constant. In operators, and where ``silent``, an error gives NULL, or ends the items.
+The path is a constant, as a session makes of a parameter. In operators, and where ``silent``, an
+error gives NULL, or ends the items.
 """
 
 from __future__ import annotations
@@ -73,6 +74,12 @@ def takes_path(node: exp.Expr) -> bool:
     )
 
 
+def path_of(node: exp.Expr) -> exp.Expr | None:
+    """The path of a call or an operator, without casts; None for all else."""
+    called = _call_of(node) if takes_path(node) else None
+    return None if called is None else _uncast(called.path)
+
+
 def native_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """The function behind an operator, for PostgreSQL, in whose journals jsonb is json."""
     called = _call_of(node)
@@ -90,14 +97,15 @@ def spell_path_call(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         raise not_here(node, "text search", "write LIKE, or a regular expression with ~")
     if not types.context.capabilities.normalizes_json:
         raise not_here(node, "a JSON path on this store", "use ->, #>> and @>")
-    if any(isinstance(given, exp.Null) for given in (called.target, called.path, called.variables)):
+    given = (called.target, called.path, called.variables)
+    if any(isinstance(_uncast(value), exp.Null) for value in given if value is not None):
         return _null_result(called)
     text = _constant(called.path)
     if text is None:
         raise not_here(
             node,
             "a JSON path that is no constant",
-            "write it out, with $name for what differs, and its values as the third argument",
+            "write it out, or give it as a parameter; $name takes its value of the third argument",
         )
     try:
         path = parse_path(text)
@@ -154,10 +162,15 @@ def _null_result(called: _Call) -> exp.Expr:
     return exp.cast(exp.null(), kind, dialect="duckdb")
 
 
-def _constant(value: exp.Expr) -> str | None:
-    """The text that a constant is, cast to jsonpath or not."""
+def _uncast(value: exp.Expr) -> exp.Expr:
     while isinstance(value, exp.Cast | exp.Paren):
         value = value.this
+    return value
+
+
+def _constant(value: exp.Expr) -> str | None:
+    """The text that a constant is, cast to jsonpath or not."""
+    value = _uncast(value)
     return value.name if value.is_string else None
 
 
@@ -174,9 +187,7 @@ def _is_long(value: exp.Expr, path: JsonPath) -> bool:
     """True for what takes time to compute, or cannot stand within a lambda."""
     if _constant(value) is not None:
         return False
-    while isinstance(value, exp.Cast | exp.Paren):
-        value = value.this
-    return not isinstance(value, exp.Column) or _shows_keys(path)
+    return not isinstance(_uncast(value), exp.Column) or _shows_keys(path)
 
 
 def _shows_keys(path: JsonPath) -> bool:

@@ -202,6 +202,18 @@ def test_paths_give_rows_or_are_refused(store: Store) -> None:
     if store.url.startswith("palimpsest+postgresql"):
         assert con.execute("SELECT j @? p::jsonpath FROM t").fetchall() == [(True,)]
         return
+    for path, wanted in (("$.a[0]", "1"), ("$.a[1]", "2"), ("$.b", None), (None, None)):
+        asked = "SELECT jsonb_path_query_first(j, %s::jsonpath)::text, j @? %s FROM t"
+        exists = None if path is None else wanted is not None
+        assert con.execute(asked, (path, path)).fetchall() == [(wanted, exists)], path
+    con.execute("PREPARE p AS SELECT k FROM t WHERE jsonb_path_exists(j, $1)")
+    assert con.execute("EXECUTE p('$.a')").fetchall() == [(1,)]
+    assert con.execute("EXECUTE p('$.b')").fetchall() == []
+    with con.cursor() as cursor:
+        filled = "INSERT INTO t SELECT %s, jsonb_path_query_first('[1, 2]', %s)"
+        cursor.executemany(filled, [(2, "$[0]"), (3, "$[1]")])
+    assert con.execute("SELECT j FROM t WHERE k > 1 ORDER BY k").fetchall() == [("1",), ("2",)]
+    con.execute("DELETE FROM t WHERE k > 1")
     for value, said in PATHS_REFUSED:
         with pytest.raises(gateway.Error, match=said) as refused:
             con.execute(f"SELECT {value} FROM t")
