@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import psycopg
+from psycopg.sql import SQL, Identifier
 
 import gateway
 from gateway.dbapi.connection import Connection
@@ -108,6 +110,8 @@ class _Sides:
             own = self._folder / f"{side}{self._generation}"
             own.mkdir()
             self._paths.append(str(own / "palimpsest.duckdb"))
+        if self._url is not None and self._generation > 1:
+            self._url = _beside(self._url, self._generation)
         self._warehouse = self._url or f"palimpsest:///{self._folder}/warehouse{self._generation}"
         self.open()
 
@@ -151,6 +155,15 @@ class _Sides:
             for sql in self._settings:
                 _our_outcome(self._ours[name], sql)
         return self._ours[name]
+
+
+def _beside(url: str, generation: int) -> str:
+    """An empty database of the same server."""
+    server, _, name = url.removeprefix("palimpsest+").rpartition("/")
+    name = f"{name.split('_load_')[0]}_load_{generation}"
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as session:
+        session.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+    return f"palimpsest+{server}/{name}"
 
 
 def compare_file(path: str, url: str | None, root: str) -> dict[str, object]:

@@ -5,6 +5,7 @@ cannot give it (an extension, an environment, threads) raises `Unsuitable` with 
 """
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ _FOREACH = {
     "<alltypes>": "bool tinyint smallint integer bigint hugeint float double date time varchar",
     "<compression>": "uncompressed rle bitpacking dictionary fsst alp",
 }
+_OVER = re.compile(r"\bOVER\s*\((?:[^()]|\([^()]*\))*\)", re.I)
+"""A window, whose order is none of the query's."""
 _IGNORED = frozenset({"hash-threshold", "tags", "sleep", "set", "unskip", "test-env", "template"})
 
 
@@ -97,7 +100,10 @@ def _record(
         case ["query", _, *rest]:
             names = [word for word in rest if word not in {"nosort", "rowsort", "valuesort"}]
             sql = _sql(body, values)
-            ordered = "order by" in sql.lower() and not {"rowsort", "valuesort"} & set(rest)
+            ordered = "order by" in _OVER.sub("", sql).lower() and not {
+                "rowsort",
+                "valuesort",
+            } & set(rest)
             # A word after the kinds is a session if it looks like one, else a label.
             name = next((n for n in names if n.startswith("con")), "default")
             return Record(number, "query", sql, name, ordered)
