@@ -60,7 +60,7 @@ def _with_place(
     filled = target_columns(ast, table)
     foreign = take_foreign_texts(options, filled)
     known = known_options(options, READ["csv"], "csv", ast)
-    said = {name: v.to_py() for name, v in known.items() if name != "auto_detect"}
+    said = {name: _value(v) for name, v in known.items() if name != "auto_detect"}
     said = {"header": False, "allow_quoted_nulls": False, **said}
     place = str(local_path(files[0].name).absolute())
     # DuckDB reads bytes in hexadecimal digits as other bytes, and finds nothing wrong with them.
@@ -78,6 +78,12 @@ def _with_place(
         _message(shown, found),
         advice="correct the value, and load the file again; nothing was loaded",
     )
+
+
+def _value(option: exp.Expr) -> object:
+    """The value of an option; of names of columns these."""
+    is_listed = isinstance(option, exp.Tuple)
+    return [name.name for name in option.expressions] if is_listed else option.to_py()
 
 
 def _of_width(

@@ -238,5 +238,7 @@ def _sent(value: exp.Expr, kind: str) -> exp.Expr:
     if bare in _NATIVE or kind.endswith("]") or bare in {"STRUCT", "MAP"}:
         return cast(value, kind)
     if bare in _CHECKED:
-        return cast(cast(value, kind), "VARCHAR")
+        # Of a bare cast to a text DuckDB would give the text of the file, whatever DATEFORMAT says.
+        known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
+        return cast(exp.Case().when(known, cast(value, kind)), "VARCHAR")
     return value if bare == "BLOB" else cast(value, "VARCHAR")

@@ -5,15 +5,15 @@ Columns are filled by their places, but from JSON by their names, as in DuckDB. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Column, Table
+from journal.model.schema import Column, Table, fold
 from rewriter.definitions.generated_values import writable_columns
 from rewriter.name_resolution import position_of
-from rewriter.writing.copy_options import READ, Options, format_of, known_options
+from rewriter.writing.copy_options import FORCE_NOT_NULL, READ, Options, format_of, known_options
 
 _DATED = {"dateformat": "DATE", "timestampformat": "TIMESTAMP"}
 """Options that give a form of values, and the types of columns that have it."""
@@ -68,6 +68,8 @@ def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp
         elif not _LENIENT & given.keys():
             # Else DuckDB would leave out what it does not understand before the first row.
             given.setdefault("skip", exp.Literal.number(0))
+        if FORCE_NOT_NULL in given:
+            arguments += _never_null(given.pop(FORCE_NOT_NULL), columns, ast)
         arguments += [_named_argument(name, value) for name, value in given.items()]
         kinds = _dated_types(given, columns)
         if kinds:
@@ -75,6 +77,20 @@ def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp
     if form == "json" and columns:
         arguments.append(_named_argument("columns", _struct_of(columns, _json_type)))
     return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
+
+
+def _never_null(named: exp.Expr, columns: Sequence[Column], ast: exp.Copy) -> Iterator[exp.Expr]:
+    """The arguments for columns in which no text is NULL, by the names of the table."""
+    by_name = {fold(c.name): exp.Literal.string(c.name) for c in columns}
+    found = [fold(part.name) for part in named.expressions]
+    if not found or not set(found) <= by_name.keys():
+        raise _refusal(
+            "the COPY option FORCE_NOT_NULL names columns that the COPY fills",
+            "write FORCE_NOT_NULL (a, b)",
+            ast,
+        )
+    yield _named_argument("names", exp.Array(expressions=[*by_name.values()]))
+    yield _named_argument(FORCE_NOT_NULL, exp.Array(expressions=[by_name[n] for n in found]))
 
 
 def _dated_types(given: Mapping[str, exp.Expr], columns: Sequence[Column]) -> list[exp.Expr]:

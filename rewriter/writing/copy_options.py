@@ -10,6 +10,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from rewriter.name_resolution import position_of
 
+FORCE_NOT_NULL = "force_not_null"
 FORMATS = ("csv", "parquet", "json")
 _ENDINGS = {"tsv": "csv", "txt": "csv", "jsonl": "json", "ndjson": "json"}
 _COMPRESSED = {"gz": "gzip", "zst": "zstd"}
@@ -29,7 +30,7 @@ _READ_MORE = {
     for name in (
         *("auto_detect", "comment", "compression", "encoding", "max_line_size", "new_line"),
         *("null_padding", "parallel", "sample_size", "strict_mode", "allow_quoted_nulls"),
-        *("dateformat", "timestampformat"),
+        *("dateformat", "timestampformat", FORCE_NOT_NULL),
     )
 }
 """Options of reading that go with no other way of reading than the store's own."""
@@ -79,6 +80,8 @@ _FOLDERS = {
     "order_by": "order_by",
     "write_empty_file": "write_empty_file",
 }
+_SAME = {"partitioned_by": "partition_by"}
+"""Other names of options; each may have blanks for its underscores."""
 OF_REJECTS = frozenset({"on_error", "ignore_errors", "log_verbosity", "reject_limit", "rejects"})
 """Options about rows that no column takes."""
 _MAKES_FOLDER = frozenset({"partition_by", "per_thread_output", "file_size_bytes"})
@@ -111,7 +114,8 @@ def given_options(ast: exp.Copy) -> Options:
     """The options of a COPY by name in lower case; raises if one is given twice."""
     found: Options = {}
     for parameter in ast.args.get("params") or []:
-        name, value = parameter.name.lower(), parameter.args.get("expression")
+        name, value = "_".join(parameter.name.lower().split()), parameter.args.get("expression")
+        name = _SAME.get(name, name)
         if name == "csv":
             # PostgreSQL's old spelling: .. CSV HEADER.
             found["format"] = exp.var("csv")
@@ -211,7 +215,7 @@ def _constant(name: str, value: exp.Expr, ast: exp.Copy) -> exp.Expr:
     if isinstance(value, exp.Literal | exp.Boolean | exp.Star):
         return value.copy()
     if isinstance(value, exp.Var | exp.Column | exp.Identifier):
-        listed = name in {"partition_by", "force_quote", "order_by"}
+        listed = name in {"partition_by", "force_quote", "order_by", FORCE_NOT_NULL}
         return _columns([value]) if listed else exp.Literal.string(value.name)
     if isinstance(value, exp.Tuple | exp.Paren):
         items = value.expressions or [value.this]
