@@ -20,7 +20,7 @@ from journal.model.plan import PointRequest
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Reference, Table, TableName, fold
 from journal.model.segment import Tier
 from journal.model.version import Version
-from rewriter.dialect_semantics import DEFAULT_QUERY_SETTINGS, QuerySettings
+from rewriter.dialect_semantics import DEFAULT_QUERY_SETTINGS, QuerySettings, semantics_of
 from rewriter.limits import DEFAULT_LIMITS, Limits
 
 
@@ -168,7 +168,8 @@ class RewriteContext:
     """See the module's head. ``as_of`` is the session's own point in time, as text.
 
     ``path`` are the schemas in which names are looked up that give none, where there are several;
-    new relations go to ``default_schema``, the first of them that is there.
+    new relations go to ``default_schema``, the first of them that is there, else the home schema in
+    dialects that search it.
     ``session_schema`` is that of the session where names are looked up in another: in a view.
 
     ``form`` is that of the plan. ``capabilities`` are those of the store. ``job_kinds`` names the
@@ -212,7 +213,9 @@ class RewriteContext:
     def __post_init__(self) -> None:
         if self.path:
             there = (s for s in self.path if fold(s) in self.catalog.schemas)
-            object.__setattr__(self, "default_schema", next(there, self.path[0]))
+            is_home = semantics_of(self.dialect).searches_home
+            last = self.catalog.home if is_home else self.path[0]
+            object.__setattr__(self, "default_schema", next(there, last))
 
     @property
     def rights(self) -> Rights:

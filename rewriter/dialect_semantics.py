@@ -55,6 +55,7 @@ class DialectSemantics:
     ``stars_are_fixed``: a view of ``SELECT *`` has the columns that its relations had when it was
     made; elsewhere those that they have.
     ``updates_on_any_conflict``: ON CONFLICT DO UPDATE needs no key behind it.
+    ``searches_home``: the home schema is behind all of the search path.
     ``generates_from_generated``: a generated column may read another one.
     """
 
@@ -77,6 +78,7 @@ class DialectSemantics:
     settings_are_undone: bool = False
     numbers_columns: bool = False
     stars_are_fixed: bool = False
+    searches_home: bool = False
     updates_on_any_conflict: bool = True
     generates_from_generated: bool = True
 
@@ -101,7 +103,11 @@ _POSTGRES = DialectSemantics(
 )
 _SEMANTICS = {
     "duckdb": DialectSemantics(
-        upserts_first=True, parts_in_turn=True, schemas_are_there=True, numbers_columns=True
+        upserts_first=True,
+        parts_in_turn=True,
+        schemas_are_there=True,
+        numbers_columns=True,
+        searches_home=True,
     ),
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,

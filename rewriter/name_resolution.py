@@ -26,7 +26,7 @@ from journal.model.schema import (
 )
 from journal.model.version import Version, to_datetime
 from rewriter.context import RewriteContext, TimePoint
-from rewriter.dialect_semantics import DIALECTS
+from rewriter.dialect_semantics import DIALECTS, semantics_of
 
 INTERNAL = "_palimpsest_"
 """With this begin the names of columns that the gateway adds to a query for its own use."""
@@ -38,6 +38,7 @@ _RECURRING = "recurring"
 _DATABASES = frozenset({DATABASE, "spark_catalog"})
 PUBLIC_SCHEMA = "public"
 """What clients of PostgreSQL call the home schema, whatever it is called."""
+_HOME_NAMES = {"postgres": PUBLIC_SCHEMA, "duckdb": DEFAULT_SCHEMA}
 SYSTEM_SCHEMAS = frozenset({"system", "information_schema"})
 OWN_SCHEMAS = frozenset({OWN_SCHEMA, "pg_temp"})
 """Under which names temporary relations may be found."""
@@ -45,8 +46,13 @@ OWN_SCHEMAS = frozenset({OWN_SCHEMA, "pg_temp"})
 
 def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
     """True where the name of a schema stands for the home schema."""
-    is_public = fold(name) == PUBLIC_SCHEMA and DIALECTS.get(dialect) == "postgres"
-    return is_public and PUBLIC_SCHEMA not in catalog.schemas
+    found = home_name(dialect)
+    return found is not None and fold(name) == found and found not in catalog.schemas
+
+
+def home_name(dialect: str) -> str | None:
+    """What clients of a dialect call the home schema, whatever it is called; None: by its name."""
+    return _HOME_NAMES.get(DIALECTS.get(dialect) or "")
 
 
 def shown_home(dialect: str, catalog: CatalogSnapshot) -> str:
@@ -85,8 +91,11 @@ def table_name(table: exp.Expr, context: RewriteContext) -> TableName:
         if is_in_temp_schema(table) or (not table.db and context.catalog.get(name) is not None):
             return name
     check_database(table, context.catalog)
-    if not table.db and len(context.path) > 1:
-        names = (TableName(schema, table.name) for schema in context.path)
+    path = context.path
+    if path and semantics_of(context.dialect).searches_home:
+        path = (*path, context.catalog.home)
+    if not table.db and len(path) > 1:
+        names = (TableName(schema, table.name) for schema in path)
         found = next((n for n in names if _exists(n, context.catalog)), None)
         if found is not None:
             return found

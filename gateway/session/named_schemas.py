@@ -15,7 +15,7 @@ from gateway.session.client_folder import in_folder
 from gateway.session.parameters import Given
 from gateway.session.variable_parameters import with_variables
 from journal.model.schema import CatalogSnapshot, TableName
-from rewriter.name_resolution import PUBLIC_SCHEMA, means_home
+from rewriter.name_resolution import home_name, means_home
 from rewriter.statement import Show, ShowSetting
 from rewriter.syntax.home_schema import in_home_schema
 from rewriter.syntax.parsing import Parsed
@@ -34,11 +34,10 @@ class MeaningSession(Protocol):
 
 def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> Parsed:
     """The statement for a store whose home schema has another name; often the same object."""
-    if PUBLIC_SCHEMA not in parsed.text.lower():
+    name = home_name(dialect)
+    if name is None or name not in parsed.text.lower() or not means_home(name, dialect, catalog):
         return parsed
-    if not means_home(PUBLIC_SCHEMA, dialect, catalog):
-        return parsed
-    statement = in_home_schema(parsed.statement, catalog)
+    statement = in_home_schema(parsed.statement, name, catalog)
     if statement is parsed.statement:
         return parsed
     # The text names the plan in the cache, where one may stand of a schema that was there.

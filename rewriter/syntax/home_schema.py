@@ -1,7 +1,7 @@
-"""``public`` in PostgreSQL's dialect: the home schema of a store that has no schema of that name.
+"""``public`` in PostgreSQL's dialect and ``main`` in DuckDB's: the home schema, whatever its name.
 
 Tools and dumps write ``public.t`` without asking what the default schema is called, and look for
-their tables there. Where somebody has made a schema ``public``, that one is meant. Pure.
+their tables there. Where the store has a schema of that name, that one is meant. Pure.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, fold
 from journal.model.trees import copy_tree, with_changed_trees
 from rewriter.functions import SEQUENCE_FUNCTIONS
-from rewriter.name_resolution import PUBLIC_SCHEMA
 from rewriter.statement import SetSetting, Statement
 from rewriter.statements.access import AlterDefaultPrivileges
 
 _OF_NAMES = SEQUENCE_FUNCTIONS | {"pg_get_serial_sequence"}
-_PREFIXES = (f"{PUBLIC_SCHEMA}.", f'"{PUBLIC_SCHEMA}".')
 _SCHEMAS = frozenset({"SCHEMA", "ALL TABLES", "ALL SEQUENCES"})
 
 
-def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:
-    """The statement with the home schema where it says ``public``; the same if it does not.
+def in_home_schema(statement: Statement, name: str, catalog: CatalogSnapshot) -> Statement:
+    """The statement with the home schema where it says ``name``; the same if it does not.
 
-    CREATE SCHEMA public makes a schema of that name while the home schema has nothing in it that
+    CREATE SCHEMA makes a schema of that name while the home schema has nothing in it that
     the new one would hide; with IF NOT EXISTS the home schema will do.
     """
     home = catalog.home
@@ -37,9 +36,10 @@ def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:
             return statement
     kind = str(getattr(statement, "kind", "")).upper()
     of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting | AlterDefaultPrivileges)
-    named = with_changed_trees(statement, partial(_in_home, home=home, of_schemas=of_schemas))
+    meant = _Meant(name, home, of_schemas)
+    named = with_changed_trees(statement, partial(_in_home, meant=meant))
     moved: Any = named
-    if fold(getattr(moved, "new_schema", None) or "") == PUBLIC_SCHEMA:
+    if fold(getattr(moved, "new_schema", None) or "") == name:
         return replace(moved, new_schema=home)  # type: ignore[no-any-return]
     return named
 
@@ -51,53 +51,55 @@ def _is_empty(home: str, catalog: CatalogSnapshot) -> bool:
     return all(where != schema for where, _ in named) and schema not in defined
 
 
-def _in_home(tree: exp.Expr, home: str, *, of_schemas: bool) -> exp.Expr:
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """A name and the home schema that it means; whether what looks like a table is a schema."""
+
+    name: str
+    home: str
+    of_schemas: bool
+
+    def prefixes(self) -> tuple[str, str]:
+        """How names of the schema begin in a text, bare and in quotes."""
+        return f"{self.name}.", f'"{self.name}".'
+
+
+def _in_home(tree: exp.Expr, meant: _Meant) -> exp.Expr:
     """A tree with other names in it; the same if it has none of them."""
-    if not any(_place(node, None, of_schemas) for node in tree.walk()):
+    if not any(_named(node, meant) for node in tree.walk()):
         return tree
     copied = copy_tree(tree)
     for node in list(copied.walk()):
-        _place(node, home, of_schemas)
+        part = _named(node, meant)
+        if isinstance(part, exp.DataType):
+            part.set("kind", f"{meant.home}.{part.args['kind'][len(meant.name) + 1 :]}")
+        elif isinstance(part, exp.Literal):
+            prefix = next(p for p in meant.prefixes() if part.name.lower().startswith(p))
+            part.set("this", f"{meant.home}.{part.name[len(prefix) :]}")
+        elif part is not None:
+            part.set("this", meant.home)
     return copied
 
 
-def _place(node: exp.Expr, home: str | None, of_schemas: bool) -> bool:
-    """True if a node names the schema, which is ``home`` from then on if that is given."""
+def _named(node: exp.Expr, meant: _Meant) -> exp.Expr | None:
+    """The part of a node that names the schema."""
+    part: object = None
     if isinstance(node, exp.Table | exp.Column):
         part = node.args.get("db")
-        if part is None and of_schemas and isinstance(node, exp.Table):
+        if part is None and meant.of_schemas and isinstance(node, exp.Table):
             part = node.this
-        if not isinstance(part, exp.Identifier) or fold(part.name) != PUBLIC_SCHEMA:
-            return False
-        if home is not None:
-            part.set("this", home)
-        return True
-    if isinstance(node, exp.DataType):
+    elif isinstance(node, exp.DataType):
         kind = node.args.get("kind")
-        first = kind.this if isinstance(kind, exp.Dot) else None
-        if not isinstance(first, exp.Identifier) or fold(first.name) != PUBLIC_SCHEMA:
-            return False
-        if home is not None:
-            first.set("this", home)
-        return True
-    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
+        if isinstance(kind, str) and fold(kind).startswith(f"{meant.name}."):
+            return node
+        part = kind.this if isinstance(kind, exp.Dot) else None
+    elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
         part = node.this
-        if not isinstance(part, exp.Identifier) or fold(part.name) != PUBLIC_SCHEMA:
-            return False
-        if home is not None:
-            part.set("this", home)
-        return True
-    if isinstance(node, exp.Comment) and str(node.args.get("kind")).upper() == "SCHEMA":
-        return _place(node.this, home, of_schemas=True)
-    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_NAMES:
-        return False
-    name = node.expressions[0] if node.expressions else None
-    name = name.this if isinstance(name, exp.Cast) else name
-    if not isinstance(name, exp.Literal):
-        return False
-    prefix = next((p for p in _PREFIXES if name.name.lower().startswith(p)), None)
-    if prefix is None:
-        return False
-    if home is not None:
-        name.set("this", f"{home}.{name.name[len(prefix) :]}")
-    return True
+    elif isinstance(node, exp.Comment) and str(node.args.get("kind")).upper() == "SCHEMA":
+        return _named(node.this, replace(meant, of_schemas=True))
+    elif isinstance(node, exp.Anonymous) and node.name.lower() in _OF_NAMES:
+        name = node.expressions[0] if node.expressions else None
+        name = name.this if isinstance(name, exp.Cast) else name
+        is_said = isinstance(name, exp.Literal) and name.name.lower().startswith(meant.prefixes())
+        return name if is_said else None
+    return part if isinstance(part, exp.Identifier) and fold(part.name) == meant.name else None

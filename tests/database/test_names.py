@@ -116,6 +116,27 @@ def test_a_search_path_means_what_it_means_to_the_server(
                 assert _answer(con, sql) == _answer(plain, sql), (path, sql)
 
 
+def test_main_is_the_default_schema_unless_one_is_called_so(con: Connection) -> None:
+    for sql in (
+        "CREATE TABLE main.t (a INTEGER)",
+        "INSERT INTO main.t VALUES (1)",
+        "CREATE TYPE main.mood AS ENUM ('ok')",
+        "CREATE MACRO main.more(x) AS x + 1",
+        "CREATE SCHEMA s",
+        "USE s",
+        "CREATE TABLE main.u AS SELECT 'ok'::main.mood AS m, main.more(a) AS n FROM main.t",
+    ):
+        con.execute(sql)
+    assert con.execute("SELECT main.t.a, m, n FROM main.t, u").fetchall() == [(1, "ok", 2)]
+    assert con.execute("SELECT a FROM public.t").fetchall() == [(1,)]
+    con.execute("SET search_path = 'main'")
+    assert con.execute("SELECT current_schema(), a FROM t").fetchall() == [("public", 1)]
+    con.execute("CREATE TABLE s.t (b INTEGER)")
+    con.execute("USE s")
+    assert con.execute("SELECT * FROM t").fetchall() == []
+    assert con.execute("SELECT n FROM u").fetchall() == [(2,)]
+
+
 def _answer(connection: Any, sql: str) -> Any:
     try:
         found = connection.execute(sql)
