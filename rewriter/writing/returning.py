@@ -12,6 +12,7 @@ from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Column, Table, fold
@@ -88,6 +89,7 @@ def returning_query(reads: Reads, changes: ChangeSet, result: ReturningClause) -
     """The query of RETURNING over the staged change set; None without one."""
     if result.node is None:
         return None
+    _check_outputs(result.node, [c.name for c in changes.table.columns])
     outputs: list[exp.Expr] = [
         exp.alias_(_value(changes, index, stored, result), ident(stored.name))
         for index, stored in enumerate(changes.table.columns)
@@ -107,6 +109,18 @@ def returning_query(reads: Reads, changes: ChangeSet, result: ReturningClause) -
     alias = exp.TableAlias(this=ident(result.alias))
     rewrite_around(reads, query, exp.Subquery(this=rows, alias=alias))
     return Query.of(query)
+
+
+def _check_outputs(node: exp.Returning, names: Sequence[str]) -> None:
+    """Raise BIND for stars that leave out all columns."""
+    for output in node.expressions:
+        star = output.this if isinstance(output, exp.Column) else output
+        left_out = star.args.get("except_") if isinstance(star, exp.Star) else None
+        if not left_out or not {*map(fold, names)} <= {fold(e.name) for e in left_out}:
+            return
+    raise PalimpsestError(
+        Code.BIND, "the list of RETURNING is empty", advice="name a column, or leave it out"
+    )
 
 
 def _value(changes: ChangeSet, index: int, stored: Column, result: ReturningClause) -> exp.Expr:
