@@ -97,6 +97,7 @@ _DUCKDB = {
     "ieee_floating_point_ops": TakenSetting("true", _ON),
     "old_implicit_casting": TakenSetting("false", _OFF),
     "lock_configuration": TakenSetting("false", _OFF),
+    "disable_timestamptz_casts": TakenSetting("false", _OFF),
     "lambda_syntax": TakenSetting("DEFAULT", ("default", "enable_single_arrow")),
     "json_geometry_format": TakenSetting("wkt", ("wkt", "")),
     "calendar": TakenSetting("gregorian", ("gregorian",)),

@@ -31,7 +31,9 @@ def prepare_sources(holder: exp.Expr) -> None:
     for join in list(holder.find_all(exp.Join)):
         if join.kind.upper() in {"SEMI", "ANTI"} and join.args.get("using"):
             _name_joined(join)
-        if join.method.upper() == "ASOF":
+        if join.args.get("nearest") is not None:
+            _nearest(join)
+        elif join.method.upper() == "ASOF":
             _as_of(join)
         elif join.method.upper() == "POSITIONAL":
             raise _refused("POSITIONAL JOIN", "number the rows of both sides, and join on that")
@@ -108,6 +110,25 @@ def _as_of(join: exp.Join) -> None:
     join.set("this", lateral)
     join.set("method", None)
     join.set("on", exp.true())
+
+
+def _nearest(join: exp.Join) -> None:
+    """``a JOIN b NEAREST 2 BY DISTANCE f(a.x, b.x)``: so many rows of b for each of a."""
+    nearest, right = join.args["nearest"], join.this
+    value = exp.Ordered(this=nearest.this.copy(), desc=bool(nearest.args.get("similarity")))
+    picked = exp.select("*").from_(right.copy()).where(exp.not_(_null(nearest.this)))
+    picked = picked.order_by(value).limit(nearest.args["count"].copy())
+    lateral = exp.Lateral(this=picked.subquery(copy=False))
+    alias = right.args.get("alias") or exp.TableAlias(this=ident(right.alias_or_name or _SAMPLED))
+    lateral.set("alias", alias.copy())
+    join.set("this", lateral)
+    join.set("nearest", None)
+    if join.args.get("on") is None:
+        join.set("on", exp.true())
+
+
+def _null(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())
 
 
 def _name_joined(join: exp.Join) -> None:
