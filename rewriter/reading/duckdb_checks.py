@@ -14,14 +14,23 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from rewriter.name_resolution import position_of
+from rewriter.reading.duckdb_truths import check_collation
 
 _DIGITS_MAX = 38
 _DAY = re.compile(r"\s*(\d{1,4})([-/ \\])(\d{1,2})\2(\d{1,2})(?!\d)(.*)", re.S)
 _OTHER_DAY = re.compile(
     r"\s*(epoch|-?infinity)\s*|\s*([+-]\d+|\d{5,7})-\d.*|.*\(BC\).*", re.S | re.I
 )
+_SIGNED_DAY = re.compile(r"\s*([-+]?\d+)-(\d{1,2})-(\d{1,2})(?!\d)((?! ?\().*)", re.S)
+_ESCAPED = re.compile(r"\\x[0-9A-Fa-f]{2}")
 MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
-CHECKED: tuple[type[exp.Expr], ...] = (exp.Select, exp.Pivot, exp.DataType)
+CHECKED: tuple[type[exp.Expr], ...] = (
+    exp.Select,
+    exp.Pivot,
+    exp.DataType,
+    exp.Cast,
+    exp.CollateColumnConstraint,
+)
 
 
 def check_node(node: exp.Expr) -> None:
@@ -31,7 +40,11 @@ def check_node(node: exp.Expr) -> None:
             raise _refused(
                 Code.SYNTAX, "SELECT clause without selection list", "list the columns", node
             )
+        case exp.Select() if node.args.get("qualify") and not _has_window(node):
+            said = "at least one window function must appear in the SELECT list or QUALIFY"
+            raise _refused(Code.BIND, said, "write HAVING, or WHERE around the query", node)
         case exp.Pivot() if not node.args.get("unpivot"):
+            _check_choices(node)
             for on in node.expressions:
                 if isinstance(on, exp.Literal | exp.Null):
                     constant = on.sql(dialect="duckdb")
@@ -39,6 +52,22 @@ def check_node(node: exp.Expr) -> None:
                     raise _refused(Code.SYNTAX, said, "name a column", node)
         case exp.DataType() if node.this is exp.DType.DECIMAL:
             _check_digits(node)
+        case exp.Cast() if type(node) is exp.Cast and node.to.this is exp.DType.VARBINARY:
+            if node.this.is_string:
+                check_bytes(node.this.name, node)
+        case exp.CollateColumnConstraint():
+            check_collation(node)
+
+
+def check_bytes(text: str, node: exp.Expr) -> None:
+    r"""Raise DATA for a text that is no BLOB: ASCII, and ``\xNN`` for all other bytes."""
+    if not text.isascii() or "\\" in _ESCAPED.sub("", text):
+        raise PalimpsestError(
+            Code.DATA,
+            f'a BLOB cannot be read from the text "{text}"',
+            advice=r"write \xNN for a backslash, and for each byte that is no ASCII",
+            position=position_of(node),
+        )
 
 
 def day_of_text(value: str, node: exp.Expr) -> str | None:
@@ -50,7 +79,12 @@ def day_of_text(value: str, node: exp.Expr) -> str | None:
     if found is not None:
         year, _, month, day, rest = found.groups()
         said = f"{int(year):04d}-{int(month):02d}-{int(day):02d}{rest}"
-        return None if said == value or not int(year) else said
+        if int(year):
+            return None if said == value else said
+    signed = _SIGNED_DAY.fullmatch(value)
+    if signed is not None and int(signed[1]) <= 0:
+        year, month, day, rest = signed.groups()
+        return f"{1 - int(year):04d}-{int(month):02d}-{int(day):02d}{rest} BC"
     if _OTHER_DAY.fullmatch(value):
         return None
     raise PalimpsestError(
@@ -64,6 +98,26 @@ def day_of_text(value: str, node: exp.Expr) -> str | None:
 def is_moment_text(node: exp.Expr) -> bool:
     """True for the cast of a text that is written out to a day or a moment."""
     return type(node) is exp.Cast and node.this.is_string and node.to.this in MOMENTS
+
+
+def _has_window(select: exp.Select) -> bool:
+    parts = (select.args["qualify"], *select.expressions)
+    return any(part.find(exp.Window) is not None for part in parts)
+
+
+def _check_choices(pivot: exp.Pivot) -> None:
+    """Raise for a list of values that is empty, or has one of them twice."""
+    for choice in [*pivot.expressions, *(pivot.args.get("fields") or ())]:
+        if not isinstance(choice, exp.In) or any(choice.args.get(p) for p in ("query", "field")):
+            continue
+        values = [value.unalias() for value in choice.expressions]
+        if not values:
+            raise _refused(Code.SYNTAX, "PIVOT .. IN () has no values", "list them", pivot)
+        for place, value in enumerate(values):
+            if value in values[:place]:
+                shown = value.sql(dialect="duckdb")
+                said = f"The value {shown} was specified multiple times in the IN clause"
+                raise _refused(Code.BIND, said, "list each value once", pivot)
 
 
 def _check_digits(kind: exp.DataType) -> None:

@@ -20,7 +20,7 @@ from journal.model.schema import Column, Table
 from journal.sql.builders import call
 from journal.sql.sql import data_type
 from rewriter.name_resolution import table_name
-from rewriter.reading.duckdb_checks import MOMENTS, day_of_text
+from rewriter.reading.duckdb_checks import MOMENTS, check_bytes, day_of_text
 from rewriter.reading.duckdb_types import FLOATS, DuckDBTypes
 from rewriter.reading.value_types import KIND
 
@@ -58,6 +58,17 @@ def sum_of(node: exp.Sum, types: DuckDBTypes) -> exp.Expr | None:
         return None
     wide: exp.Expr = exp.cast(value.copy(), "DOUBLE")
     return exp.Sum(this=exp.Distinct(expressions=[wide]) if distinct else wide)
+
+
+def narrow_sides(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A sum or product of a FLOAT and an exact number, which PostgreSQL makes a DOUBLE of."""
+    if types.kind_of(node) != "FLOAT":
+        return None
+    made = node.copy()
+    for name in ("this", "expression"):
+        if types.kind_of(node.args[name]) not in _NARROW:
+            made.set(name, exp.cast(made.args[name], "FLOAT"))
+    return None if made == node else made
 
 
 def compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -114,6 +125,8 @@ def assigned(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 
 def _day_of(value: exp.Expr, to: exp.DataType) -> exp.Expr | None:
     """A text as the day or moment that it is for DuckDB; None for all that may stay."""
+    if value.is_string and to.this is exp.DType.VARBINARY:
+        check_bytes(value.name, value)
     if not value.is_string or to.this not in MOMENTS:
         return None
     said = day_of_text(value.name, value)

@@ -30,22 +30,55 @@ from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
-from rewriter.reading.duckdb_checks import CHECKED, check_node, day_of_text, is_moment_text
-from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, exact_of, sum_of
+from rewriter.reading.duckdb_alike import (
+    CHOICES,
+    spell_choice,
+    spell_list,
+    spell_made,
+    spell_rows_of_values,
+    spell_set,
+)
+from rewriter.reading.duckdb_casts import spell_cast, spell_joined, spell_try_cast
+from rewriter.reading.duckdb_checks import CHECKED, check_node
+from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, sum_of
+from rewriter.reading.duckdb_lists import MIXED, widen_lists
+from rewriter.reading.duckdb_names import with_own_names, with_stored_names
+from rewriter.reading.duckdb_nulls import (
+    ELEMENTWISE,
+    of_no_list,
+    spell_joined_list,
+    spell_null,
+    spell_string_agg,
+)
+from rewriter.reading.duckdb_numbers import (
+    COUNTED,
+    spell_arithmetic,
+    spell_boundless,
+    spell_counts,
+    spell_power,
+    spell_quotient,
+    spell_rounded,
+    spell_series,
+    spell_whole,
+)
 from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
-from rewriter.reading.duckdb_types import FLOATS, TEXTS, DuckDBTypes
+from rewriter.reading.duckdb_recursion import spell_recursion
+from rewriter.reading.duckdb_rows import spell_rows
+from rewriter.reading.duckdb_sources import with_laterals
+from rewriter.reading.duckdb_truths import (
+    COLLATED,
+    TRUTHS,
+    spell_collation,
+    spell_truth,
+)
+from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
 from rewriter.reading.joined_stars import put_joined_in_place
 from rewriter.reading.spelling import result_spelling
 from rewriter.reading.value_types import ENUM_TYPE, KIND, UNTOLD
 from rewriter.statement import Explain, SqlStatement, Statement
 from rewriter.statements.own_statement import OwnStatement
 
-_OWN_TEXT = FLOATS | {"INTERVAL", "BLOB"}
-_WHOLE_TYPES = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
-_TRUE_BUT_ZERO = FLOATS | {"TINYINT", "SMALLINT", "BIGINT", "HUGEINT", "DECIMAL"}
-"""Numbers of which PostgreSQL makes no BOOLEAN."""
 _GENERATOR = sqlglot.Dialect.get_or_raise("duckdb").generator()
-_BYTE = "CASE WHEN v BETWEEN -128 AND 127 THEN v END"
 
 
 def in_words_of_postgres(statement: Statement, context: RewriteContext) -> Statement:
@@ -63,10 +96,10 @@ def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
     if isinstance(tree, exp.Alter) or (isinstance(tree, exp.Create) and tree.kind == "INDEX"):
         return tree
     types = DuckDBTypes(context)
-    if not any(_in_words_of_postgres(node, types) is not None for node in tree.find_all(*_SPELLED)):
+    if not any(_in_words_of_postgres(node, types) is not None for node in tree.find_all(*_KINDS)):
         return _with_whole_sums(tree, types)
     holder = exp.Paren(this=copy_tree(tree))
-    for node in reversed(list(holder.find_all(*_SPELLED))):
+    for node in reversed(list(holder.find_all(*_KINDS))):
         made = _in_words_of_postgres(node, types)
         if made is None:
             continue
@@ -81,7 +114,11 @@ def _in_words_of_postgres(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None
     """What stands for a node; None for one that stays, as in definitions, which people read."""
     if node.find_ancestor(exp.ColumnDef, exp.Constraint, exp.CheckColumnConstraint) is not None:
         return None
-    return _SPELLED[type(node)](node, types) if type(node) in _SPELLED else None
+    kind = type(node)
+    made = _SPELLED[kind](node, types) if kind in _SPELLED else None
+    if made is None and kind in MIXED:
+        made = widen_lists(node, types)
+    return spell_choice(node, types) if made is None and kind in CHOICES else made
 
 
 def _with_whole_sums(tree: exp.Expr, types: DuckDBTypes) -> exp.Expr:
@@ -127,93 +164,6 @@ def _bracket(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return call(name, node.this, number)
 
 
-def _cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    assert isinstance(node, exp.Cast)
-    to, value = node.to, node.this
-    if to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not to.expressions:
-        return _duckdb_text(value, types) if _has_own_text(value, types) else None
-    if is_moment_text(node):
-        said = day_of_text(value.name, node)
-        return None if said is None else exp.Cast(this=exp.Literal.string(said), to=to.copy())
-    is_text = types.kind_of(value) in TEXTS
-    if (to.this in _WHOLE_TYPES or to.this is exp.DType.TINYINT) and is_text:
-        return exp.Cast(this=exp.cast(value.copy(), "BIGNUM"), to=to.copy())
-    if to.this is exp.DType.BOOLEAN and types.kind_of(value) in _TRUE_BUT_ZERO:
-        other = exp.NEQ(this=exp.paren(value.copy(), copy=False), expression=exp.Literal.number(0))
-        return exp.paren(other, copy=False)
-    number = exact_of(value, to, types)
-    return None if number is None else exp.Cast(this=number, to=to.copy())
-
-
-def _has_own_text(value: exp.Expr, types: DuckDBTypes) -> bool:
-    kind = types.of(value).kind or ""
-    return types.kind_of(value) in _OWN_TEXT or (kind.endswith("[]") and "[][]" not in kind)
-
-
-def _duckdb_text(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
-    """The text of a value as DuckDB writes it; of FLOATs PostgreSQL makes a DOUBLE."""
-    is_made = isinstance(value.unnest(), exp.Binary) and types.kind_of(value) == "FLOAT"
-    return call("shown", exp.cast(value.copy(), "FLOAT") if is_made else value)
-
-
-def _try_cast(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    assert isinstance(node, exp.Cast)
-    to, value = node.to, node.this
-    if to.this is exp.DType.TINYINT:
-        tried = exp.TryCast(this=value.copy(), to=exp.DataType(this=exp.DType.SMALLINT))
-        return exp.paren(fill(_BYTE, v=_try_cast(tried, types) or tried), copy=False)
-    if to.this in _WHOLE_TYPES and types.kind_of(value) in TEXTS:
-        number = exp.TryCast(this=value.copy(), to=exp.DataType(this=exp.DType.BIGNUM))
-        number.meta[KIND] = "DECIMAL"
-        text = exp.cast(call("round", number), "VARCHAR")
-        return exp.TryCast(this=text, to=to.copy())
-    exact = exact_of(value, to, types)
-    return None if exact is None else exp.TryCast(this=exact, to=to.copy())
-
-
-def _arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """Of small numbers the result is as small; the remainder of a DOUBLE is one."""
-    kinds = {types.kind_of(side) for side in (node.this, node.expression)}
-    if isinstance(node, exp.Mod) and FLOATS & kinds:
-        return call("float_remainder", node.this, node.expression)
-    kind = types.kind_of(node)
-    if kind in kinds and (kind == "TINYINT" or (kind == "SMALLINT" and len(kinds) > 1)):
-        return exp.cast(exp.paren(node.copy(), copy=False), kind, dialect="duckdb")
-    return None
-
-
-def _divided(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """A part of an interval is one."""
-    if node.args.get("typed") or types.kind_of(node.this) != "INTERVAL":
-        return None
-    made = node.copy()
-    made.set("typed", True)
-    return made
-
-
-def _joined(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """Texts of values that are joined with others."""
-    parts = [node.this, node.expression] if isinstance(node, exp.DPipe) else node.expressions
-    if isinstance(node, exp.DPipe) and types.kind_of(node) != "VARCHAR":
-        return None
-    shown = [_text_of(part, types) for part in parts]
-    if all(new is old for new, old in zip(shown, parts, strict=True)):
-        return None
-    made = node.copy()
-    if isinstance(node, exp.DPipe):
-        made.set("this", shown[0].copy())
-        made.set("expression", shown[1].copy())
-    else:
-        made.set("expressions", [part.copy() for part in shown])
-    return made
-
-
-def _text_of(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
-    if _has_own_text(value, types):
-        return _duckdb_text(value, types)
-    return exp.cast(value.copy(), "VARCHAR") if types.kind_of(value) == "BOOLEAN" else value
-
-
 def _like(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """Without ESCAPE nothing escapes."""
     pattern = node.expression
@@ -228,6 +178,22 @@ def _similar(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     if isinstance(node.parent, exp.Escape):
         return None
     return exp.RegexpFullMatch(this=node.this.copy(), expression=node.expression.copy())
+
+
+def _overlaid(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """Places before the text's beginning, and lengths below zero, are no errors."""
+    size, put = node.args.get("for_"), node.expression
+    length: exp.Expr = call("length", put)
+    if size is not None:
+        length = fill("CASE WHEN n < 0 THEN w ELSE n END", n=exp.cast(size.copy(), "INT"), w=length)
+    start = exp.cast(node.args["from_"].copy(), "INT")
+    return fill(_OVERLAID, s=node.this, put=put, start=start, size=length)
+
+
+_OVERLAID = (
+    "(LEFT(s, GREATEST(start - 1, 0)) || put || SUBSTRING(s,"
+    " CASE WHEN start + (size) < 1 THEN 1 ELSE start + (size) END))"
+)
 
 
 def _extract(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -254,37 +220,6 @@ def _sum(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return exp.Sum(this=exp.cast(node.this.copy(), "INT"))
 
 
-def _to_whole(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """A DOUBLE, if it is of a HUGEINT."""
-    if types.kind_of(node.this) != "HUGEINT" or node.args.get("decimals") is not None:
-        return None
-    return exp.cast(node.copy(), "DOUBLE")
-
-
-def _boundless(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """A function that gives NaN or an infinite number where PostgreSQL's own fails."""
-    value = node.this.unnest()
-    is_fine = isinstance(value, exp.Literal) and not value.is_string
-    if is_fine and isinstance(node, exp.Sin | exp.Cos | exp.Tan | exp.Sqrt):
-        return None
-    if isinstance(node, exp.Ln):
-        return call("boundless_log", node.this, "ln")
-    if isinstance(node, exp.Log):
-        return None if node.expression is not None else call("boundless_log", node.this, "10")
-    return call(f"boundless_{node.key}", node.this)
-
-
-def _power(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """A DOUBLE, also of numbers that PostgreSQL has another such function for."""
-    if types.kind_of(node.this) in FLOATS:
-        return None
-    base = exp.cast(exp.paren(node.this.copy(), copy=False), "DOUBLE")
-    base.meta[KIND] = "DOUBLE"
-    made = node.copy()
-    made.set("this", base)
-    return made
-
-
 def _counted(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """``COUNT()``, and ``COUNT(DISTINCT x) OVER``, which PostgreSQL has no form for."""
     counted = node.this
@@ -297,18 +232,11 @@ def _counted(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     return call("count_distinct", counted.expressions[0])
 
 
-def _series(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """Between two days: moments without a zone."""
-    start, end = node.args.get("start"), node.args.get("end")
-    if not isinstance(start, exp.Expr) or types.kind_of(start) != "DATE" or end is None:
-        return None
-    made = node.copy()
-    made.set("start", exp.cast(start.copy(), "TIMESTAMP", dialect="duckdb"))
-    made.set("end", exp.cast(end.copy(), "TIMESTAMP", dialect="duckdb"))
-    return made
-
-
-def _as_json(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+def _called(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    if of_no_list(node):
+        return exp.cast(exp.Null(), "INT[]", dialect="duckdb")
+    if function_name(node) == "pg_sleep":
+        return fill("(CASE WHEN slept IS NULL THEN 1 END)", slept=node)
     is_one = function_name(node) in {"to_json", "json_quote"} and len(node.expressions) == 1
     return call("json_of", node.expressions[0]) if is_one else None
 
@@ -358,13 +286,18 @@ def _no_struct(what: str, node: exp.Expr) -> PalimpsestError:
 
 
 def _select(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """DISTINCT ON beside an ORDER BY that does not begin with it; stars over JOIN .. USING."""
+    """A SELECT with names and clauses that PostgreSQL has otherwise, or not."""
     assert isinstance(node, exp.Select)
-    placed = put_joined_in_place(node, types.context)
-    return _chosen(placed or node) or placed
+    made = with_stored_names(node, types.context) or node
+    made = with_own_names(made, node.parent) or made
+    made = put_joined_in_place(made, types.context) or made
+    made = with_laterals(made) or made
+    made = _chosen(made) or made
+    return None if made is node else made
 
 
-def _chosen(node: exp.Select) -> exp.Expr | None:
+def _chosen(node: exp.Select) -> exp.Select | None:
+    """DISTINCT ON beside an ORDER BY that does not begin with it."""
     distinct, order = node.args.get("distinct"), node.args.get("order")
     on = None if distinct is None else distinct.args.get("on")
     if on is None or order is None or node.args.get("qualify") is not None:
@@ -392,6 +325,24 @@ def _typeof(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return exp.Literal.string(name)
 
 
+def _compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    made = spell_rows(node, types)
+    if made is None and not isinstance(node, exp.In):
+        made = spell_collation(node, types)
+    return compared(node, types) if made is None else made
+
+
+def _no_elements(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """The elements of NULL, of which PostgreSQL asks the type."""
+    value = node.this if isinstance(node, exp.Explode) else node.expressions[0]
+    if not isinstance(value, exp.Null):
+        return None
+    made = node.copy()
+    none = exp.cast(exp.Null(), "INT[]", dialect="duckdb")
+    made.set(*(("this", none) if isinstance(node, exp.Explode) else ("expressions", [none])))
+    return made
+
+
 _FULL_NAMES = {
     "INT": "INTEGER",
     "TEXT": "VARCHAR",
@@ -404,31 +355,49 @@ _FULL_NAMES = {
 Spell = Callable[[exp.Expr, DuckDBTypes], exp.Expr | None]
 _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Bracket: _bracket,
-    exp.Cast: _cast,
-    exp.TryCast: _try_cast,
-    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _arithmetic),
-    exp.Div: _divided,
-    **dict.fromkeys((exp.DPipe, exp.Concat, exp.ConcatWs), _joined),
+    exp.Cast: spell_cast,
+    exp.TryCast: spell_try_cast,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), spell_arithmetic),
+    exp.Div: spell_quotient,
+    **dict.fromkeys((exp.DPipe, exp.Concat, exp.ConcatWs), spell_joined),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     exp.SimilarTo: _similar,
     exp.Extract: _extract,
+    exp.Overlay: _overlaid,
+    exp.Reverse: lambda node, _: call("reverse_graphemes", node.this),
     exp.Sum: _sum,
-    **dict.fromkeys((exp.Floor, exp.Ceil), _to_whole),
-    **dict.fromkeys((exp.Avg, exp.LogicalAnd, exp.LogicalOr), _of_null),
+    **dict.fromkeys((exp.Floor, exp.Ceil), spell_whole),
+    exp.Round: spell_rounded,
+    **dict.fromkeys((exp.Avg, exp.LogicalAnd, exp.LogicalOr, exp.First, exp.Last), _of_null),
     **dict.fromkeys((exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg), _of_null),
-    **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), _boundless),
-    **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), _boundless),
-    **dict.fromkeys((exp.Pow, exp.Exp), _power),
+    **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), spell_boundless),
+    **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), spell_boundless),
+    **dict.fromkeys((exp.Exp, exp.Degrees, exp.Acosh, exp.Atanh), spell_boundless),
+    exp.Pow: spell_power,
+    exp.Null: spell_null,
+    exp.GroupConcat: spell_string_agg,
+    exp.ArrayToString: spell_joined_list,
     exp.Median: spell_median,
     exp.WithinGroup: spell_within,
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), spell_quantile),
     exp.Count: _counted,
     exp.Typeof: _typeof,
-    exp.GenerateSeries: _series,
-    exp.Anonymous: _as_json,
+    exp.GenerateSeries: spell_series,
+    **dict.fromkeys(COUNTED, spell_counts),
+    **dict.fromkeys((exp.Anonymous, *ELEMENTWISE), _called),
     exp.Tuple: _row,
     exp.Column: _whole_row,
     exp.Select: _select,
+    **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), spell_set),
+    exp.Values: spell_rows_of_values,
+    exp.Array: spell_list,
+    exp.Create: spell_made,
+    exp.With: spell_recursion,
     **dict.fromkeys((exp.Insert, exp.Update, exp.Merge), assigned),
     **dict.fromkeys(COMPARISONS, compared),
+    **dict.fromkeys(TRUTHS, spell_truth),
+    **dict.fromkeys((exp.Collate, exp.Ordered), spell_collation),
+    **dict.fromkeys((*COLLATED, exp.In), _compared),
+    **dict.fromkeys((exp.Explode, exp.Unnest), _no_elements),
 }
+_KINDS: tuple[type[exp.Expr], ...] = (*_SPELLED, *MIXED, *CHOICES)

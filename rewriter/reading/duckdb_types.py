@@ -7,12 +7,19 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import fold
-from rewriter.reading.value_types import ValueType, ValueTypes
+from rewriter.reading.duckdb_decimals import (
+    common_decimal,
+    literal_decimal,
+    made_decimal,
+    summed_decimal,
+)
+from rewriter.reading.value_types import UNTOLD, ValueType, ValueTypes
 
 FLOATS = frozenset({"DOUBLE", "FLOAT", "REAL"})
 TEXTS = frozenset({"VARCHAR", "TEXT"})
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 """From the narrowest."""
+_UNSIGNED = frozenset({"UTINYINT", "USMALLINT", "UINTEGER", "UINT", "UBIGINT", "UHUGEINT"})
 _SAME = {"INT": "INTEGER", "INT128": "HUGEINT", "TEXT": "VARCHAR", "REAL": "FLOAT"}
 _SUMMED = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 _OF_TEXTS = (
@@ -40,10 +47,16 @@ class DuckDBTypes(ValueTypes):
             return "VARCHAR"
         if isinstance(node, exp.Literal) and "e" in node.name.lower():
             return "DOUBLE"
+        if isinstance(node, exp.Literal) and "." in node.name:
+            return literal_decimal(node.name) or "DOUBLE"
         if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
             return "BOOLEAN"
         if isinstance(node, _OF_TEXTS):
             return "VARCHAR"
+        if isinstance(node, exp.If) and node.args.get("false") is not None:
+            return self._first([node.args["true"], node.args["false"]], depth).kind
+        if isinstance(node, exp.Array) and node.expressions:
+            return f"{self._element(node, depth)}[]"
         if isinstance(node, exp.Factorial):
             return "HUGEINT"
         if isinstance(node, exp.Interval):
@@ -54,11 +67,18 @@ class DuckDBTypes(ValueTypes):
             kind = self._short(node.this, depth)
             if kind in FLOATS:
                 return "DOUBLE"
-            return "HUGEINT" if kind in _WHOLE or kind == "BOOLEAN" else kind
+            summed = summed_decimal(self.of(_only(node.this), depth).kind)
+            if summed is not None:
+                return summed
+            return "HUGEINT" if kind in WHOLE or kind == "BOOLEAN" else kind
         if isinstance(node, exp.Anonymous) and node.name.lower() == "list_sum":
             kind = self.of(node.expressions[0], depth).kind or ""
             element = _SAME.get(name := kind.removesuffix("[]"), name)
-            return "HUGEINT" if kind.endswith("[]") and element in _WHOLE else None
+            return "HUGEINT" if kind.endswith("[]") and element in WHOLE else None
+        if isinstance(node, exp.GenerateSeries):
+            kind = self._short(node.args["start"], depth)
+            kind = "BIGINT" if kind in WHOLE else "TIMESTAMP" if kind == "DATE" else kind
+            return kind if kind is None or isinstance(node.parent, exp.Table) else f"{kind}[]"
         if isinstance(node, exp.Div | exp.IntDiv):
             return self._quotient(node, depth)
         if isinstance(node, _SUMMED):
@@ -71,7 +91,11 @@ class DuckDBTypes(ValueTypes):
     def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
         """What a choice between values is: of whole numbers the widest."""
         told = [node for node in nodes if not isinstance(node, exp.Null)]
-        kind = _widest_whole([(node, self._short(node, depth + 1)) for node in told])
+        kinds = [self.of(node, depth + 1).kind for node in told]
+        kind = common_decimal(kinds)
+        if kind is None:
+            shorts = map(_without_digits, kinds)
+            kind = _widest_whole(list(zip(told, shorts, strict=True)))
         return super()._first(nodes, depth) if kind is None else ValueType(kind=kind)
 
     def _in_source(self, source: exp.Expr, name: str, depth: int) -> ValueType | None:
@@ -84,16 +108,23 @@ class DuckDBTypes(ValueTypes):
                 return ValueType(kind=kind.removesuffix("[]")) if kind.endswith("[]") else None
         return super()._in_source(source, name, depth)
 
+    def _element(self, node: exp.Array, depth: int) -> str:
+        """The type of a list's elements."""
+        values = [exp.Subquery(this=v) if isinstance(v, exp.Query) else v for v in node.expressions]
+        told = [value for value in values if not isinstance(value, exp.Null)]
+        kinds = {self.of(value, depth).kind for value in told}
+        if len(kinds) > 1 and not {_without_digits(kind) for kind in kinds} <= {*WHOLE, "DECIMAL"}:
+            return UNTOLD
+        return self._first(told, depth).kind or UNTOLD
+
     def _short(self, node: exp.Expr, depth: int) -> str | None:
-        while isinstance(node, exp.Distinct) and len(node.expressions) == 1:
-            node = node.expressions[0]
-        return _without_digits(self.of(node, depth).kind)
+        return _without_digits(self.of(_only(node), depth).kind)
 
     def _quotient(self, node: exp.Binary, depth: int) -> str | None:
         kinds = [self._short(side, depth) for side in (node.this, node.expression)]
         if kinds[0] == "INTERVAL":
             return "INTERVAL"
-        if isinstance(node, exp.IntDiv) and (None in kinds or set(kinds) <= {*_WHOLE}):
+        if isinstance(node, exp.IntDiv) and (None in kinds or set(kinds) <= {*WHOLE}):
             return self._of_sum(node, depth)
         narrow = FLOATS & {*kinds} and not {"DOUBLE", None} & {*kinds}
         return "FLOAT" if narrow else "DOUBLE"
@@ -102,10 +133,20 @@ class DuckDBTypes(ValueTypes):
         """Of whole numbers the wider type; a constant takes the type of the other side."""
         sides = (node.this, node.expression)
         kinds = [self._short(side, depth) for side in sides]
+        if any(kind in _UNSIGNED for kind in kinds):
+            return None
         if FLOATS & {*kinds}:
             return "DOUBLE" if {"DOUBLE", None} & {*kinds} else "FLOAT"
-        kind = _widest_whole(list(zip(sides, kinds, strict=True)))
+        made = made_decimal(node, *(self.of(side, depth).kind for side in sides))
+        kind = made or _widest_whole(list(zip(sides, kinds, strict=True)))
         return super()._made_kind(node, depth) if kind is None else kind
+
+
+def _only(node: exp.Expr) -> exp.Expr:
+    """The one value behind DISTINCT; others as they are."""
+    while isinstance(node, exp.Distinct) and len(node.expressions) == 1:
+        node = node.expressions[0]
+    return node
 
 
 def _without_digits(kind: str | None) -> str | None:
@@ -122,15 +163,15 @@ def _widest_whole(values: Sequence[tuple[exp.Expr, str | None]]) -> str | None:
     None for no values, and for some that are not known to be whole.
     """
     kinds = [kind for _, kind in values]
-    if not kinds or not {*kinds} <= {*_WHOLE}:
+    if not kinds or not {*kinds} <= {*WHOLE}:
         return None
     bound = [kind for node, kind in values if _constant(node) is None]
-    top = max((_WHOLE.index(kind or "") for kind in bound), default=-1)
+    top = max((WHOLE.index(kind or "") for kind in bound), default=-1)
     for node, kind in values:
         number = _constant(node)
         if number is not None and (top < 0 or number > _LARGEST[top]):
-            top = max(top, _WHOLE.index(kind or ""))
-    return _WHOLE[top]
+            top = max(top, WHOLE.index(kind or ""))
+    return WHOLE[top]
 
 
 def _constant(node: exp.Expr) -> int | None:

@@ -75,6 +75,9 @@ def test_words_of_duckdb_mean_what_they_mean_there(con: Connection, each: int) -
         ("SUMMARIZE t", "PAL-110"),
         ("SELECT median(dt) FROM t", "PAL-110"),
         ("SELECT icu_sort_key(s, 'en') FROM t", "PAL-110"),
+        ("CREATE TABLE u (s VARCHAR COLLATE NOCASE)", "PAL-110"),
+        ("SELECT s COLLATE NOACCENT = 'e' FROM t", "PAL-110"),
+        ("DELETE FROM t RETURNING * EXCLUDE (id, a, b, c, d, s, dt, ts, f)", "PAL-216"),
     ],
 )
 def test_what_duckdb_refuses_or_the_store_lacks_has_a_code(
@@ -143,4 +146,36 @@ def test_texts_for_columns_of_days_are_read_as_duckdb_reads_them(
             execute("CREATE TABLE days (d DATE)")
             outcome = _outcome(execute, f"INSERT INTO days VALUES ('{text}') RETURNING d::VARCHAR")
             found.append(outcome)
+        assert found[0] == found[1]
+
+
+def test_tables_made_of_decimals_have_their_digits(con: Connection) -> None:
+    statements = (
+        "CREATE TABLE u AS SELECT 1.5 AS a, 1.25 + 1 AS b, sum(1.5) AS c, 1.5, 7 AS d",
+        "CREATE TABLE v AS SELECT 1.5 AS a UNION ALL SELECT 22.75",
+        "CREATE TABLE w AS SELECT * FROM (VALUES (10.0000000005), (1000000)) AS v(a)",
+        "CREATE VIEW x AS SELECT coalesce(a, 7) AS a, a AS A, MAX(b) FROM u GROUP BY ALL",
+        "INSERT INTO u (a, b) VALUES (1.26, 2.345)",
+    )
+    asked = ("DESCRIBE u", "DESCRIBE v", "DESCRIBE w", "FROM u", "FROM v", "FROM w", "FROM x")
+    with duckdb.connect() as plain:
+        for sql in statements:
+            plain.execute(sql)
+            con.execute(sql)
+        for sql in asked:
+            assert _outcome(con.execute, sql) == _outcome(plain.execute, sql)
+
+
+def test_dates_of_a_file_are_read_in_the_form_that_is_given(
+    con: Connection, tmp_path: Path
+) -> None:
+    file = tmp_path / "days.csv"
+    file.write_text(",05/06/2019\n,\n")
+    with duckdb.connect() as plain:
+        found = []
+        for execute in (plain.execute, con.execute):
+            execute("CREATE TABLE days (s VARCHAR, d DATE)")
+            forms = "HEADER 0, DATEFORMAT '%d/%m/%Y', FORCE_NOT_NULL (s)"
+            execute(f"COPY days FROM '{file}' ({forms})")
+            found.append(_outcome(execute, "SELECT s, d::VARCHAR FROM days"))
         assert found[0] == found[1]

@@ -66,7 +66,10 @@ def list_call(node: exp.Expr) -> ListCall | None:
             "unnest the list, and aggregate its elements",
         )
     if isinstance(node, exp.ArrayFilter):
-        return ListCall(of, names, kept=body.this)
+        kept = body.this
+        if not isinstance(kept, exp.Predicate | exp.Connector | exp.Not | exp.Paren):
+            kept = exp.cast(kept.copy(), "BOOLEAN")
+        return ListCall(of, names, kept=kept)
     return ListCall(of, names, made=body.this)
 
 

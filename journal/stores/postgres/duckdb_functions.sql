@@ -276,6 +276,30 @@ RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
                 ELSE log($1) END
 $$
 
+CREATE OR REPLACE FUNCTION _palimpsest.boundless_exp(double precision)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN $1 > 709.782712893384 THEN 'Infinity'::double precision
+                WHEN $1 < -745.133219101941 THEN 0 ELSE exp($1) END
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.boundless_degrees(double precision)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN abs($1) > 3.13755e306 THEN sign($1) * 'Infinity'::double precision
+                ELSE degrees($1) END
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.boundless_power(double precision, double precision)
+RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN $1 = 0 AND $2 < 0 THEN 'Infinity'::double precision
+                WHEN $1 = 0 OR abs($1) IN ('Infinity', 'NaN') OR abs($2) IN ('Infinity', 'NaN')
+                THEN power($1, $2)
+                WHEN $1 < 0 AND $2 <> floor($2) THEN 'NaN'::double precision
+                WHEN $2 * ln(abs($1)) < -745.133219101941 THEN 0
+                WHEN $2 * ln(abs($1)) < 709.782712893384 THEN power($1, $2)
+                WHEN $1 < 0 AND mod($2::numeric, 2) <> 0 THEN '-Infinity'::double precision
+                ELSE 'Infinity'::double precision END
+$$
+
 CREATE OR REPLACE FUNCTION _palimpsest.signed_binary(bigint)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT coalesce(nullif(ltrim($1::bit(64)::text, '0'), ''), '0')
@@ -341,6 +365,17 @@ RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS 'SELECT pg_catalo
 CREATE OR REPLACE FUNCTION _palimpsest.regexp_escape(text)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
 $$SELECT regexp_replace($1, '([^A-Za-z0-9_])', '\\\1', 'g')$$
+
+-- The characters as people see them from the last to the first: marks stay behind their letters.
+CREATE OR REPLACE FUNCTION _palimpsest.reverse_graphemes(text)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN octet_length($1) = length($1) THEN reverse($1) ELSE (
+        SELECT coalesce(string_agg(c[1], '' ORDER BY n DESC), '') FROM regexp_matches($1,
+            '([\U0001F1E6-\U0001F1FF]{2}|.[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff'
+            || '\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\U0001F3FB-\U0001F3FF]*'
+            || '(?:\u200d.[\u0300-\u036f\u20d0-\u20ff\ufe00-\ufe0f\U0001F3FB-\U0001F3FF]*)*)', 'g')
+            WITH ORDINALITY AS found(c, n)) END
+$$
 
 CREATE OR REPLACE FUNCTION _palimpsest.url_encode(text)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$

@@ -162,8 +162,35 @@ def _numbers(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node.parent, exp.From | exp.Table | exp.Lateral | exp.Join | exp.Alias):
         place = node.parent if not isinstance(node.parent, exp.Alias) else node.parent.parent
         if not isinstance(place, exp.Select):
-            return None
-    return call("ARRAY", exp.select(exp.Star()).from_(exp.Table(this=node.copy())))
+            return _up_to_end(node)
+    return call(
+        "ARRAY", exp.select(exp.Star()).from_(exp.Table(this=_up_to_end(node) or node.copy()))
+    )
+
+
+_SHORT = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("MICROSECOND"))
+
+
+def _up_to_end(node: exp.Expr) -> exp.Expr | None:
+    """A series without its end, as ``range`` gives it, as one with the end before that."""
+    start, end, step = (node.args.get(name) for name in ("start", "end", "step"))
+    if not node.args.get("is_end_exclusive") or start is None or end is None:
+        return None
+    is_down = isinstance(step, exp.Neg)
+    in_time = step.this if isinstance(step, exp.Neg) else step
+    one: exp.Expr = exp.Literal.number(1)
+    if isinstance(in_time, exp.Interval) or (
+        isinstance(in_time, exp.Cast) and in_time.is_type(exp.DType.INTERVAL)
+    ):
+        one = _SHORT.copy()
+        is_down |= isinstance(in_time, exp.Interval) and in_time.name.startswith("-")
+    elif step is not None and not isinstance(step, exp.Literal | exp.Neg):
+        one = exp.cast(exp.Sign(this=step.copy()), "INT")
+    before = exp.Add if is_down else exp.Sub
+    made = node.copy()
+    made.set("end", before(this=exp.paren(end.copy(), copy=False), expression=one))
+    made.set("is_end_exclusive", None)
+    return made
 
 
 _LIST_FIRST = _element_query("v", "ORDER BY n LIMIT 1")
@@ -179,12 +206,18 @@ _AGGREGATED = {
     "median": "list_median", "mode": "list_mode", "product": "list_product",
     "bool_and": "list_bool_and", "bool_or": "list_bool_or", "string_agg": "list_string_agg",
 }  # fmt: skip
+_JOINED = _template(
+    "(SELECT STRING_AGG(CAST(v AS TEXT), y ORDER BY n) FROM UNNEST(x) WITH ORDINALITY AS u(v, n))",
+    *("x", "y"),
+)
 _EXTREMES: dict[str, type[exp.Func]] = {"min": exp.ArrayMin, "max": exp.ArrayMax}
 
 
 def _aggregate(node: exp.Expr) -> exp.Expr | None:
     """``list_aggregate(l, 'sum')`` and its like as the function of that name."""
     match node.expressions:
+        case [of, exp.Literal() as name, between] if name.name.lower() == "string_agg":
+            return _JOINED(call("", of, between))
         case [of, exp.Literal() as name] if name.name.lower() in _EXTREMES:
             return BY_CLASS[_EXTREMES[name.name.lower()]](call("", of))
         case [of, exp.Literal() as name] if name.name.lower() in _AGGREGATED:

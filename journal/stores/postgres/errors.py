@@ -131,6 +131,11 @@ _RAISED_CODES = (
     (re.compile(r"value for domain \S+ violates check"), Code.CHECK),
     (re.compile(r"domain \S+ does not allow NULL"), Code.NOT_NULL),
 )
+_OF_DUCKDB = re.compile(
+    r'type "(geometry|u(?:int(?:8|16|32|64|128)|tinyint|smallint|integer|bigint|hugeint))(?:\[\])*"'
+    r" does not exist"
+)
+_TYPE_ADVICE = "use a type that PostgreSQL has, or make it there: CREATE EXTENSION postgis"
 
 
 def is_starting(message: str) -> bool:
@@ -160,6 +165,9 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
         )
     if code is Code.BIND and _OF_WIDTH.search(text):
         code = Code.COLUMN_COUNT
+    if code is Code.UNKNOWN_TYPE and (found := _OF_DUCKDB.fullmatch(text)) is not None:
+        what = f"a PostgreSQL store has no type {found[1].upper()}"
+        return PalimpsestError(Code.NOT_SUPPORTED, what, advice=_TYPE_ADVICE)
     missing = lacking(text) if code is Code.UNKNOWN_FUNCTION else None
     if missing is not None:
         name, advice = missing

@@ -17,9 +17,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import fold
+from journal.sql.builders import call
 from journal.sql.lowering.select import Known, source_columns
 from journal.sql.relations import ident
-from journal.sql.sql import cast
 
 COLUMNS_MAX = 1_600
 """As many columns a row of PostgreSQL may have."""
@@ -60,7 +60,7 @@ def _listed(
             if not isinstance(on, exp.In):
                 found = ask(Query.of(_distinct(pivot, on)))
                 values: list[exp.Expr] = [exp.Literal.string(text) for text, _ in found]
-                on.replace(exp.In(this=cast(on.copy(), "VARCHAR"), expressions=values))
+                on.replace(exp.In(this=on.copy(), expressions=values))
     return _take_child(holder)
 
 
@@ -88,7 +88,7 @@ def _take_child(holder: exp.Paren) -> exp.Expr:
 
 def _distinct(pivot: exp.Pivot, on: exp.Expr) -> exp.Select:
     """The values of an expression over a PIVOT's source, as text and in their order."""
-    text = exp.alias_(cast(on.copy(), "VARCHAR"), "v")
+    text = exp.alias_(call("shown", on), "v")
     found = exp.select(text, exp.alias_(on.copy(), "o")).distinct().from_(pivot.this.copy())
     is_given = exp.Not(this=exp.Is(this=on.copy(), expression=exp.Null()))
     found = found.where(is_given).order_by("2").limit(COLUMNS_MAX + 1)
@@ -202,7 +202,9 @@ def _choices(on: exp.Expr) -> list[_Choice]:
     for value in on.expressions:
         given = value.this if isinstance(value, exp.PivotAlias) else value
         name = value.args["alias"].name if isinstance(value, exp.PivotAlias) else _text(given)
-        found.append(_Choice(name, exp.EQ(this=on.this.copy(), expression=given.copy())))
+        # A text is compared with the text of the value, as DuckDB does.
+        chosen = call("shown", on.this) if given.is_string else on.this.copy()
+        found.append(_Choice(name, exp.EQ(this=chosen, expression=given.copy())))
     return found
 
 

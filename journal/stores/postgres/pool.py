@@ -20,7 +20,7 @@ from psycopg.types.string import TextLoader
 from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
 from journal.model.errors import Code, PalimpsestError
 from journal.model.version import SKEW_MAX_US
-from journal.stores.postgres.cursor import MonthsLoader
+from journal.stores.postgres.cursor import MonthsLoader, NarrowLoader
 from journal.stores.postgres.enums import Enums, creation, place_of, type_of
 from journal.stores.postgres.errors import is_starting, unreachable
 from journal.stores.postgres.guards import A_GATEWAY
@@ -197,6 +197,7 @@ class PostgresStore:
                 # JSON is text to clients, whichever store holds it.
                 connection.adapters.register_loader(kind, TextLoader)
             connection.adapters.register_loader("interval", MonthsLoader)
+            connection.adapters.register_loader("float4", NarrowLoader)
             able = self._able(connection)
             connection.execute(_OURS)
             if able.distributes:

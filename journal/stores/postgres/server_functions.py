@@ -36,7 +36,8 @@ _AS_THEY_ARE = ("smallint", "integer", "bigint", "numeric", "boolean", "text")
 """Types whose texts are DuckDB's as well."""
 _UNDEFINED = {
     **dict.fromkeys(("sin", "cos", "tan", "cot"), "abs($1) = 'Infinity'"),
-    **dict.fromkeys(("asin", "acos"), "abs($1) > 1"),
+    **dict.fromkeys(("asin", "acos", "atanh"), "abs($1) > 1"),
+    "acosh": "$1 < 1",
     "sqrt": "$1 < 0",
 }
 """Where a function of a DOUBLE is no number, and PostgreSQL's ends in an error."""

@@ -56,7 +56,11 @@ def _extract(found: str) -> Change:
 
 
 _FIRST = _extract("COALESCE((REGEXP_MATCH(x, p))[{}], '')")
-_EACH = _extract("ARRAY(SELECT COALESCE(m[{}], '') FROM REGEXP_MATCHES(x, p, 'g') AS r(m))")
+_EACH = _extract(
+    "ARRAY(SELECT CASE WHEN {0} <= CARDINALITY(m) THEN m[{0}]"
+    " ELSE _palimpsest.fail('the pattern has fewer groups than ' || {0} - 1)::TEXT END"
+    " FROM REGEXP_MATCHES(x, p, 'g') AS r(m))"
+)
 
 
 def _matches_whole(node: exp.Expr) -> exp.Expr | None:
@@ -139,6 +143,20 @@ def _format(node: exp.Expr) -> exp.Expr | None:
     return None if is_own else _fill_braces(node)
 
 
+_PADDED = _template(
+    "CASE WHEN LENGTH(x) < n THEN _palimpsest.fail('there is nothing to pad with')::TEXT"
+    " ELSE LEFT(x, GREATEST(n, 0)) END",
+    *("x", "n"),
+)
+
+
+def _padded(node: exp.Expr) -> exp.Expr | None:
+    """A text cannot be made longer with an empty one."""
+    filling = node.args.get("fill_pattern")
+    is_empty = isinstance(filling, exp.Literal) and not filling.name
+    return _PADDED(call("", node.this, node.expression)) if is_empty else None
+
+
 _fill_percents = _filled(_PERCENT, frozenset({"%s", "%d"}), {"%%": "%"})
 BY_NAME: dict[str, Change] = {
     "printf": _fill_percents,
@@ -157,6 +175,7 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.EndsWith: _ENDS,
     exp.Format: _format,
     exp.FromBase64: _template("DECODE(x, 'base64')", "x"),
+    exp.Pad: _padded,
     exp.RegexpExtract: _FIRST,
     exp.RegexpExtractAll: _EACH,
     exp.RegexpFullMatch: _matches_whole,

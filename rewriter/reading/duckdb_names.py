@@ -1,0 +1,97 @@
+"""Names of the columns of queries of DuckDB's dialect on a PostgreSQL store. Pure.
+
+SELECT * FROM (SELECT 1 AS a, 2 AS a)    has the columns a and a_1
+SELECT * FROM (SELECT max(x) FROM t)     has the column max(x)
+SELECT NAME FROM t                       has the column name, if t calls it so
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.schema import fold
+from journal.sql.builders import sources_of
+from journal.sql.relations import ident
+from rewriter.context import RewriteContext
+from rewriter.reading.output_names import Scope, source_names
+from rewriter.reading.spelling import result_spelling
+from rewriter.reading.visible_columns import ctes_in_reach
+
+
+def with_stored_names(node: exp.Select, context: RewriteContext) -> exp.Select | None:
+    """A SELECT whose outputs have the capitals of the columns that they are."""
+    found: dict[int, str] = {}
+    reach: Scope | None = None
+    for place, output in enumerate(node.expressions):
+        if not isinstance(output, exp.Column) or output.is_star:
+            continue
+        reach = ctes_in_reach(node, context) if reach is None else reach
+        name = _stored_name(output, node, context, reach)
+        if name is not None and name != output.name:
+            found[place] = name
+    if not found:
+        return None
+    made = node.copy()
+    for place, name in found.items():
+        made.expressions[place].this.set("this", name)
+    return made
+
+
+def _stored_name(
+    output: exp.Column, node: exp.Select, context: RewriteContext, reach: Scope
+) -> str | None:
+    of = fold(output.table)
+    for source in sources_of(node):
+        if of and fold(source.alias_or_name) != of:
+            continue
+        names = source_names(source, context, reach)
+        if names is None:
+            return None
+        same = [name for name in names if fold(name) == fold(output.name)]
+        if same:
+            return same[0]
+    return None
+
+
+def with_own_names(node: exp.Select, around: exp.Expr | None) -> exp.Select | None:
+    """A subquery or CTE whose outputs have names, each its own; None if they have them.
+
+    ``around`` is what it stands in.
+    """
+    is_source = isinstance(around, exp.Subquery) and isinstance(around.parent, exp.From | exp.Join)
+    if around is None or not (is_source or isinstance(around, exp.CTE)):
+        return None
+    alias = around.args.get("alias")
+    if isinstance(alias, exp.TableAlias) and alias.columns:
+        return None
+    if any(output.is_star or output.find(exp.Columns) for output in node.expressions):
+        return None
+    names = [_name(output) for output in node.expressions]
+    wanted = _numbered(names)
+    shown = [output.alias_or_name for output in node.expressions]
+    if wanted == shown:
+        return None
+    made = node.copy()
+    for output, name, old in zip(made.expressions, wanted, shown, strict=True):
+        if name != old:
+            output.replace(exp.alias_(output.unalias().copy(), ident(name), copy=False))
+    return made
+
+
+def _name(output: exp.Expr) -> str:
+    is_named = isinstance(output, exp.Alias | exp.Column)
+    return output.alias_or_name if is_named else result_spelling(output)
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """The names with a number behind each that was there before."""
+    taken = {fold(name) for name in names}
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        number = seen[fold(name)] = seen.get(fold(name), -1) + 1
+        while number and fold(f"{name}_{number}") in taken:
+            number += 1
+        found.append(f"{name}_{number}" if number else name)
+        taken.add(fold(found[-1]))
+    return found
