@@ -18,6 +18,7 @@ from gateway.session.named_schemas import with_home_schema
 from gateway.session.own_parameters import own_parameters
 from gateway.session.path_parameters import with_any_path
 from gateway.session.request import StatementRequest
+from gateway.session.sequence_names import without_sequence_names
 from gateway.session.session import Session
 from gateway.session.session_calls import call_columns
 from journal.model.lazy_dataclass import dataclass
@@ -59,6 +60,7 @@ def describe(
         # What it takes is what the statement in it takes, which must not run for that.
         inner = Parsed(parsed.statement.statement, f"{parsed.text} -- in it", parsed.parameters)
         return replace(describe(session, inner, examples), columns=EXPLAIN_COLUMNS)
+    parsed = without_sequence_names(parsed)
     parsed = with_home_schema(parsed, session.dialect, session.catalog)
     assert isinstance(parsed.statement, SqlStatement)
     transaction = session.transaction or session.new_transaction()

@@ -13,6 +13,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from gateway.session.client_folder import in_folder
 from gateway.session.parameters import Given
+from gateway.session.sequence_names import with_sequence_names
 from gateway.session.variable_parameters import with_variables
 from journal.model.schema import CatalogSnapshot, TableName
 from rewriter.name_resolution import home_name, means_home
@@ -47,7 +48,7 @@ def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> 
 def as_meant(session: MeaningSession, parsed: Parsed, given: Given) -> Parsed:
     """The statement of a client that works in a folder, if that is known; often the same object."""
     settings, catalog = session.settings, session.catalog
-    placed = with_variables(parsed, given, settings)
+    placed = with_sequence_names(with_variables(parsed, given, settings), given)
     placed = placed if session.folder is None else in_folder(placed, session.folder)
     if isinstance(placed.statement, ShowSetting) and settings.dialect == "duckdb":
         placed = _with_table(placed, placed.statement, settings, catalog)

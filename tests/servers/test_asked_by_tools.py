@@ -112,6 +112,15 @@ def test_they_are_answered_as_by_postgresql(gateway: Connection, postgres: Conne
         assert _texts(gateway, question) == _texts(postgres, question), question
     gateway.execute("CREATE MACRO asked.twice(a, b) AS a * b")
     assert [row[-1] for row in _texts(gateway, FUNCTIONS)] == [b'"any", "any"']
+    # sqlx: a type by its number, with kinds as single bytes, and texts for names.
+    query = b"SELECT typname, typtype, typcategory FROM pg_catalog.pg_type WHERE typname = $1"
+    for oid in (0, 19, 25):
+        typed = [
+            con.pgconn.exec_params(query, [b"mood"], [oid], result_format=1)
+            for con in (gateway, postgres)
+        ]
+        found, wanted = ([(r.ftype(c), r.get_value(0, c)) for c in range(r.nfields)] for r in typed)
+        assert found == wanted, oid
     for con in (gateway, postgres):
         query = "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace"
         assert con.execute(query, ("asked",)).fetchone() == (11,)

@@ -41,6 +41,10 @@ STATEMENTS: tuple[tuple[str, tuple[str | None, ...]], ...] = (
     ("SELECT id, p * $1 FROM untyped ORDER BY 1", ("2.5",)),
     ("UPDATE untyped SET a = coalesce(a, 0) + $1 WHERE id = $2 RETURNING a", ("1", "1")),
     ("UPDATE untyped SET l = l || $1 WHERE id = $2 RETURNING l", ("{4}", "1")),
+    ("SELECT nextval($1), 1 AS one", ("public.numbered_id_seq",)),
+    ("SELECT CURRVAL($1)", ("numbered_id_seq",)),
+    ("SELECT currval(pg_get_serial_sequence($1, $2))", ('"numbered"', "id")),
+    ("SELECT setval($1::regclass, $2)", ("numbered_id_seq", "5")),
     ("SELECT setval(pg_get_serial_sequence($$numbered$$, $$id$$), $1)", ("7",)),
 )
 

@@ -1,7 +1,7 @@
-"""Which results of a query on the catalog are of PostgreSQL's type ``name``. Pure.
+"""Which results of a query on the catalog are of PostgreSQL's types ``name`` and ``"char"``. Pure.
 
-The engine keeps names as texts. Clients read lists of them by their type: Sequelize takes the
-columns of an index apart only where they are a ``name[]``.
+The engine keeps both as texts. Clients read them by their types: Sequelize takes the columns of an
+index apart only where they are a ``name[]``, and sqlx reads the kind of a type as one byte.
 """
 
 from __future__ import annotations
@@ -19,11 +19,22 @@ _NAMES = frozenset(
         *("tablename", "tgname", "typname", "usename", "viewname"),
     }
 )
-"""The columns of that type, by names that no other column of the catalog has."""
+"""The columns of the type ``name``, by names that no other column of the catalog has."""
+_KINDS = frozenset(
+    {
+        *("aggkind", "amtype", "attalign", "attcompression", "attgenerated", "attidentity"),
+        *("attstorage", "castcontext", "castmethod", "collprovider", "confdeltype"),
+        *("confmatchtype", "confupdtype", "contype", "defaclobjtype", "deptype", "ev_enabled"),
+        *("ev_type", "evtenabled", "oprkind", "partstrat", "polcmd", "prokind", "proparallel"),
+        *("provolatile", "relkind", "relpersistence", "relreplident", "tgenabled", "typalign"),
+        *("typcategory", "typdelim", "typstorage", "typtype"),
+    }
+)
+"""The same of the type ``"char"``."""
 
 
 def name_types(query: exp.Expr) -> dict[int, str]:
-    """``NAME`` and ``NAME[]`` by the places of the results that are of these types."""
+    """``NAME``, ``"char"`` and lists of them by the places of the results of these types."""
     outputs = query.selects if isinstance(query, exp.Select) else []
     if any(output.is_star for output in outputs):
         return {}
@@ -34,7 +45,7 @@ def name_types(query: exp.Expr) -> dict[int, str]:
 def _type_of(value: exp.Expr, query: exp.Expr) -> str | None:
     match value:
         case exp.Column():
-            return "NAME" if _is_name(value, query) else None
+            return _column_type(value, query)
         case exp.Paren() | exp.Subquery(this=exp.Paren()):
             return _type_of(value.this, query)
         case exp.ArrayAgg():
@@ -47,7 +58,8 @@ def _type_of(value: exp.Expr, query: exp.Expr) -> str | None:
 
 
 def _list_of(element: exp.Expr, query: exp.Expr) -> str | None:
-    return "NAME[]" if _type_of(element, query) == "NAME" else None
+    kind = _type_of(element, query)
+    return None if kind is None or kind.endswith("[]") else f"{kind}[]"
 
 
 def _listed(value: exp.Expr) -> exp.Expr:
@@ -57,15 +69,17 @@ def _listed(value: exp.Expr) -> exp.Expr:
     return value
 
 
-def _is_name(column: exp.Column, query: exp.Expr) -> bool:
-    """True for such a column of a relation of the catalog in the query's FROM."""
+def _column_type(column: exp.Column, query: exp.Expr) -> str | None:
+    """The type of such a column of a relation of the catalog in the query's FROM."""
     name = fold(column.name)
     joins = query.args.get("joins") or []
     start = query.args.get("from_")
     tables = [part.this for part in (start, *joins) if part is not None]
-    return name in _NAMES and any(
+    is_there = any(
         isinstance(table, exp.Table)
         and name in relation_columns().get(fold(table.name), {})
         and fold(column.table) in {"", fold(table.alias_or_name)}
         for table in tables
     )
+    kind = "NAME" if name in _NAMES else '"char"' if name in _KINDS else None
+    return kind if is_there else None

@@ -26,6 +26,8 @@ class PgType:
 
 BOOL = PgType(16, "bool", 1, 1000)
 BYTEA = PgType(17, "bytea", -1, 1001)
+CHAR = PgType(18, "char", 1, 1002)
+"""PostgreSQL's type ``"char"`` of one byte, which its catalog says kinds in."""
 NAME = PgType(19, "name", 64, 1003)
 INT8 = PgType(20, "int8", 8, 1016)
 INT2 = PgType(21, "int2", 2, 1005)
@@ -54,7 +56,7 @@ _NAMED = {
     "TIME": TIME, "TIME WITH TIME ZONE": TIMETZ, "TIMESTAMP": TIMESTAMP, "TIMESTAMP_S": TIMESTAMP,
     "TIMESTAMP_MS": TIMESTAMP, "TIMESTAMP_NS": TIMESTAMP, "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
     "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSONB, AS_WRITTEN: JSON, "OID": OID,
-    "INT2VECTOR": INT2VECTOR, "OIDVECTOR": OIDVECTOR, "NAME": NAME,
+    "INT2VECTOR": INT2VECTOR, "OIDVECTOR": OIDVECTOR, "NAME": NAME, '"char"': CHAR,
     "INT": INT4, "REAL": FLOAT4, "TIMESTAMPTZ": TIMESTAMPTZ, "TIMETZ": TIMETZ, "BYTEA": BYTEA,
     "UTINYINT": INT2, "BIGNUM": NUMERIC, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,
 }  # fmt: skip
@@ -64,7 +66,7 @@ _DIGITS = re.compile(r"(TIMESTAMP|INTERVAL)[( ](\d)\)?")
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
 HEADER = 4
 """PostgreSQL adds the length of a value's header to modifiers."""
-BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON)}
+BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON) if t not in (CHAR, NAME)}
 ELEMENTS = {t.array: t for t in BY_OID.values()}
 """The types of elements by the numbers of array types."""
 BPCHAR, VARCHAR = 1042, 1043
