@@ -258,6 +258,23 @@ MACROS: dict[str, tuple[str, ...]] = {
     "txid_current": ("() AS 1::BIGINT",),
     "user": ("() AS getvariable('pgc_user')",),
     "version": ("() AS getvariable('pgc_version')",),
+    # What information_schema makes of a type and its modifier.
+    "_pg_truetypid": ("(a, k, b) AS CASE k WHEN 'd' THEN b ELSE a END",),
+    "_pg_truetypmod": ("(a, k, b) AS CASE k WHEN 'd' THEN b ELSE a END",),
+    "_pg_char_max_length": ("(o, m) AS CASE WHEN m > 3 AND o IN (1042, 1043) THEN m - 4 END",),
+    "_pg_numeric_precision": (
+        ("(o, m) AS CASE o WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24"
+        " WHEN 701 THEN 53 WHEN 1700 THEN CASE WHEN m > 3 THEN ((m - 4) >> 16) & 65535 END END"),
+    ),
+    "_pg_numeric_scale": (
+        ("(o, m) AS CASE WHEN o IN (20, 21, 23) THEN 0"
+        " WHEN o = 1700 AND m > 3 THEN (m - 4) & 65535 END"),
+    ),
+    "_pg_datetime_precision": (
+        ("(o, m) AS CASE WHEN o = 1082 THEN 0 WHEN o IN (1083, 1114, 1184, 1186, 1266)"
+        " THEN CASE WHEN m < 0 THEN 6 ELSE m END END"),
+    ),
+    "nameconcatoid": ("(n, o) AS n || '_' || o::VARCHAR",),
     "_pg_expandarray": (
         "(a) AS unnest(list_transform(a, lambda v, i: {'x': v, 'n': i}))",
     ),

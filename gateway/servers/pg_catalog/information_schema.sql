@@ -157,6 +157,53 @@ SELECT getvariable('pgc_database') AS table_catalog, schemaname AS table_schema,
   'NO' AS is_updatable, 'NO' AS is_insertable_into, 'NO' AS is_trigger_updatable,
   'NO' AS is_trigger_deletable, 'NO' AS is_trigger_insertable_into
 FROM pgc.pg_views;
+CREATE VIEW pgc.standard_routines AS
+SELECT
+  getvariable('pgc_database') AS specific_catalog, n.nspname AS specific_schema,
+  p.proname || '_' || p.oid AS specific_name, getvariable('pgc_database') AS routine_catalog,
+  n.nspname AS routine_schema, p.proname AS routine_name, 'FUNCTION' AS routine_type,
+  NULL::VARCHAR AS module_catalog, NULL::VARCHAR AS module_schema, NULL::VARCHAR AS module_name,
+  NULL::VARCHAR AS udt_catalog, NULL::VARCHAR AS udt_schema, NULL::VARCHAR AS udt_name,
+  t.shown AS data_type, NULL::INTEGER AS character_maximum_length,
+  NULL::INTEGER AS character_octet_length, NULL::VARCHAR AS character_set_catalog,
+  NULL::VARCHAR AS character_set_schema, NULL::VARCHAR AS character_set_name,
+  NULL::VARCHAR AS collation_catalog, NULL::VARCHAR AS collation_schema,
+  NULL::VARCHAR AS collation_name, NULL::INTEGER AS numeric_precision,
+  NULL::INTEGER AS numeric_precision_radix, NULL::INTEGER AS numeric_scale,
+  NULL::INTEGER AS datetime_precision, NULL::VARCHAR AS interval_type,
+  NULL::INTEGER AS interval_precision, getvariable('pgc_database') AS type_udt_catalog,
+  'pg_catalog' AS type_udt_schema, k.typname AS type_udt_name, NULL::VARCHAR AS scope_catalog,
+  NULL::VARCHAR AS scope_schema, NULL::VARCHAR AS scope_name,
+  NULL::INTEGER AS maximum_cardinality, '0' AS dtd_identifier, 'EXTERNAL' AS routine_body,
+  NULL::VARCHAR AS routine_definition, NULL::VARCHAR AS external_name,
+  'SQL' AS external_language, 'GENERAL' AS parameter_style, 'NO' AS is_deterministic,
+  'MODIFIES' AS sql_data_access, NULL::VARCHAR AS is_null_call, NULL::VARCHAR AS sql_path,
+  'YES' AS schema_level_routine, 0 AS max_dynamic_result_sets,
+  NULL::VARCHAR AS is_user_defined_cast, NULL::VARCHAR AS is_implicitly_invocable,
+  'INVOKER' AS security_type
+FROM pgc.pg_proc p
+JOIN pgc.pg_namespace n ON n.oid = p.pronamespace
+LEFT JOIN pgc.pg_type k ON k.oid = p.prorettype
+LEFT JOIN pgc.shown_types t ON t.oid = p.prorettype;
+-- There are no composite types, whose attributes these would be.
+CREATE VIEW pgc.standard_attributes AS
+SELECT
+  NULL::VARCHAR AS udt_catalog, NULL::VARCHAR AS udt_schema, NULL::VARCHAR AS udt_name,
+  NULL::VARCHAR AS attribute_name, NULL::INTEGER AS ordinal_position,
+  NULL::VARCHAR AS attribute_default, NULL::VARCHAR AS is_nullable, NULL::VARCHAR AS data_type,
+  NULL::INTEGER AS character_maximum_length, NULL::INTEGER AS character_octet_length,
+  NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
+  NULL::VARCHAR AS character_set_name, NULL::VARCHAR AS collation_catalog,
+  NULL::VARCHAR AS collation_schema, NULL::VARCHAR AS collation_name,
+  NULL::INTEGER AS numeric_precision, NULL::INTEGER AS numeric_precision_radix,
+  NULL::INTEGER AS numeric_scale, NULL::INTEGER AS datetime_precision,
+  NULL::VARCHAR AS interval_type, NULL::INTEGER AS interval_precision,
+  NULL::VARCHAR AS attribute_udt_catalog, NULL::VARCHAR AS attribute_udt_schema,
+  NULL::VARCHAR AS attribute_udt_name, NULL::VARCHAR AS scope_catalog,
+  NULL::VARCHAR AS scope_schema, NULL::VARCHAR AS scope_name,
+  NULL::INTEGER AS maximum_cardinality, NULL::VARCHAR AS dtd_identifier,
+  NULL::VARCHAR AS is_derived_reference_attribute
+WHERE false;
 CREATE VIEW pgc.standard_sequences AS
 SELECT getvariable('pgc_database') AS sequence_catalog, schemaname AS sequence_schema,
   sequencename AS sequence_name, data_type,

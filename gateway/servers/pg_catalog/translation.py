@@ -12,8 +12,9 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.numbering import CATALOGS
+from gateway.servers.pg_catalog.patterns import spell_escapes, spell_quantified
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
-from gateway.servers.pg_catalog.vectors import in_places_of_lists
+from gateway.servers.pg_catalog.vectors import for_lists_and_rows
 from gateway.servers.pgwire.types import field_of
 from journal.model.result_column import ResultColumn
 from rewriter.functions import SEQUENCE_FUNCTIONS
@@ -39,7 +40,7 @@ _STANDARD = frozenset(
     {
         *("columns", "schemata", "tables", "views", "sequences", "table_constraints"),
         *("key_column_usage", "referential_constraints", "constraint_column_usage"),
-        "check_constraints",
+        *("check_constraints", "routines", "attributes"),
     }
 )
 """Relations of ``information_schema`` that are here, as PostgreSQL has them."""
@@ -166,14 +167,12 @@ _FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"}
 def translated(ast: exp.Expr) -> str:
     """The statement in the engine's SQL, over the relations of schema ``pgc``."""
     found = with_words_spelled_out(ast.copy())
+    spell_quantified(found)
     for node in list(found.walk()):
         changed = _changed(node)
         if changed is not node:
             node.replace(changed)
-    for node in reversed(list(found.find_all(exp.Like, exp.ILike))):
-        if not isinstance(node.parent, exp.Escape):
-            # The engine has no sign of escape of its own.
-            node.replace(exp.Escape(this=node.copy(), expression=exp.Literal.string("\\")))
+    spell_escapes(found)
     return str(found.sql(dialect="duckdb"))
 
 
@@ -185,7 +184,7 @@ def _put_in_catalog(table: exp.Table, name: str) -> None:
 
 
 def _changed(node: exp.Expr) -> exp.Expr:
-    found = in_places_of_lists(node)
+    found = for_lists_and_rows(node)
     if found is not None:
         return found
     match node:
@@ -211,6 +210,9 @@ def _changed(node: exp.Expr) -> exp.Expr:
             return _own_number(node)
         case exp.Column() if node.db.lower() == "pg_catalog":
             node.set("db", exp.to_identifier("pgc"))
+        case exp.Column() if node.db.lower() == "information_schema":
+            # Its relations have their names as aliases.
+            node.set("db", None)
         case exp.Dot() if _is_call_of(node):
             return cast("exp.Expr", node.expression)
         case exp.Anonymous():

@@ -1,6 +1,7 @@
 """Places in ``int2vector`` and ``oidvector``, which PostgreSQL counts from 0, unlike arrays. Pure.
 
-The engine has lists in their stead, and counts all of them from 1.
+The engine has lists in their stead, and counts all of them from 1. It has no rows as values either,
+so that functions of them are given the columns that they look at.
 """
 
 from __future__ import annotations
@@ -11,11 +12,17 @@ _FROM_ZERO = frozenset(
     {"indkey", "indclass", "indcollation", "indoption", "proargtypes", "tgattr", "prattrs"}
 )
 """The columns of these types."""
+_OF_ROWS = {
+    "_pg_truetypid": ("atttypid", "typtype", "typbasetype"),
+    "_pg_truetypmod": ("atttypmod", "typtype", "typtypmod"),
+}
 _BOUNDS = frozenset({"array_lower", "array_upper"})
 
 
-def in_places_of_lists(node: exp.Expr) -> exp.Expr | None:
+def for_lists_and_rows(node: exp.Expr) -> exp.Expr | None:
     """What stands for a node that counts the places of a vector; None for others.
+
+    A function of rows is changed in place, too.
 
     A subscript is changed in place, and what a call is made of is taken over into the new one.
     """
@@ -26,6 +33,11 @@ def in_places_of_lists(node: exp.Expr) -> exp.Expr | None:
         case exp.ArrayPosition() if _is_vector(node.this):
             found = exp.ArrayPosition(this=node.this, expression=node.expression)
             return _other_place(found, exp.Sub)
+        case exp.Anonymous() if node.name.lower() in _OF_ROWS and len(node.expressions) == 2:
+            # Of a.*, t.*: a row of pg_attribute and that of its type.
+            first, second = (str(getattr(part, "table", "")) for part in node.expressions)
+            places = zip(_OF_ROWS[node.name.lower()], (first, second, second), strict=True)
+            node.set("expressions", [exp.column(name, table) for name, table in places])
         case exp.Anonymous() if node.expressions and _is_vector(node.expressions[0]):
             return _call(node.name.lower(), node)
     return None
