@@ -39,6 +39,30 @@ QUESTIONS = (
         " array_upper(indkey, 1), array_length(indkey, 1), array_position(indkey, 3::int2)"
         f" FROM pg_index i WHERE indrelid = {_PAIRS}"
     ),
+    # jOOQ: columns by the names of their schemas, rows as arguments, what the catalog itself has.
+    (
+        "SELECT information_schema.columns.column_name, information_schema._pg_char_max_length("
+        "information_schema._pg_truetypid(a.*, t.*), information_schema._pg_truetypmod(a.*, t.*)),"
+        " (information_schema._pg_numeric_precision(a.atttypid, a.atttypmod))::integer,"
+        " (information_schema._pg_numeric_scale(a.atttypid, a.atttypmod))::integer,"
+        " CASE WHEN pg_catalog.pg_class.relname LIKE ANY (ARRAY['%ort%', 'x']) THEN 1 END"
+        " FROM information_schema.columns JOIN pg_catalog.pg_class"
+        " ON pg_catalog.pg_class.relname = information_schema.columns.table_name"
+        " JOIN pg_attribute a ON a.attrelid = pg_catalog.pg_class.oid AND a.attname ="
+        " information_schema.columns.column_name JOIN pg_type t ON t.oid = a.atttypid"
+        " WHERE information_schema.columns.table_schema = 'asked' AND relkind = 'r'"
+        " ORDER BY 1, 2, 3"
+    ),
+    (
+        "SELECT table_name, table_type FROM information_schema.tables WHERE (table_schema,"
+        " table_name) IN (('pg_catalog', 'pg_enum'), ('pg_catalog', 'pg_roles'),"
+        " ('information_schema', 'attributes')) ORDER BY 1"
+    ),
+    (
+        "SELECT column_name, ordinal_position FROM information_schema.columns"
+        " WHERE table_name = 'pg_enum' ORDER BY 2"
+    ),
+    "SELECT udt_name FROM information_schema.attributes WHERE udt_schema = 'asked'",
     f"SELECT conkey[1], conkey[2] FROM pg_constraint WHERE conrelid = {_PAIRS}",
     # Flyway, before it drops what is in a schema.
     FUNCTIONS,

@@ -1,4 +1,6 @@
 -- The relations of information_schema, over those of the catalog as PostgreSQL defines them.
+CREATE TABLE pgc.own_columns
+    (nspname VARCHAR, relname VARCHAR, attname VARCHAR, attnum SMALLINT, atttypid UINTEGER);
 CREATE VIEW pgc.standard_schemata AS
 SELECT getvariable('pgc_database') AS catalog_name, n.nspname AS schema_name,
   r.rolname AS schema_owner, NULL::VARCHAR AS default_character_set_catalog,
@@ -20,7 +22,16 @@ FROM pgc.pg_class JOIN pgc.pg_namespace n ON n.oid = relnamespace WHERE relkind 
 UNION ALL
 SELECT DISTINCT getvariable('pgc_database'), 'system', relname, 'VIEW', NULL, NULL, NULL, NULL,
   NULL, 'NO', 'NO', NULL
-FROM pgc.system_columns;
+FROM pgc.system_columns
+UNION ALL
+SELECT DISTINCT getvariable('pgc_database'), nspname, relname,
+  CASE WHEN nspname = 'information_schema' OR starts_with(relname, 'pg_stat_') OR relname IN (
+    'pg_roles', 'pg_settings', 'pg_tables', 'pg_views', 'pg_indexes', 'pg_matviews', 'pg_user',
+    'pg_sequences', 'pg_group', 'pg_shadow', 'pg_locks', 'pg_cursors', 'pg_policies', 'pg_rules',
+    'pg_stats', 'pg_prepared_statements', 'pg_timezone_names', 'pg_available_extensions',
+    'pg_statio_user_tables', 'pg_statio_all_tables') THEN 'VIEW' ELSE 'BASE TABLE' END,
+  NULL, NULL, NULL, NULL, NULL, 'NO', 'NO', NULL
+FROM pgc.own_columns;
 CREATE VIEW pgc.standard_columns AS
 WITH shown_columns AS (
   SELECT attrelid, n.nspname, c.relname, c.relkind, attname, attnum, atttypid, atttypmod,
@@ -33,6 +44,9 @@ WITH shown_columns AS (
   UNION ALL
   SELECT 0, 'system', relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL
   FROM pgc.system_columns
+  UNION ALL
+  SELECT 0, nspname, relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL
+  FROM pgc.own_columns
 ), lengths AS (
   SELECT *, CASE WHEN atttypid IN (1042, 1043) AND atttypmod > 4 THEN atttypmod - 4 END AS length,
     atttypid = 1700 AND atttypmod > 4 AS is_exact
@@ -219,4 +233,12 @@ WHERE NOT EXISTS (
   JOIN pgc.pg_namespace n ON n.oid = c.relnamespace
   WHERE d.deptype = 'i' AND d.classid = 1259 AND c.relkind = 'S'
     AND c.relname = sequencename AND n.nspname = schemaname
-)
+);
+INSERT INTO pgc.own_columns
+SELECT CASE WHEN starts_with(table_name, 'pg_') THEN 'pg_catalog' ELSE 'information_schema' END,
+  replace(table_name, 'standard_', ''), column_name, column_index,
+  CASE data_type WHEN 'BOOLEAN' THEN 16 WHEN 'BIGINT' THEN 20 WHEN 'SMALLINT' THEN 21
+    WHEN 'INTEGER' THEN 23 WHEN 'UINTEGER' THEN 26 WHEN 'FLOAT' THEN 700 ELSE 25 END
+FROM duckdb_columns()
+WHERE schema_name = 'pgc' AND (starts_with(table_name, 'pg_') OR starts_with(table_name, 'standard_'))
+  AND table_name NOT IN ('standard_constraints', 'standard_not_nulls')
