@@ -32,10 +32,15 @@ _PLAIN_TRUTHS = frozenset({"true", "false", "t", "f", "1", "0"})
 _LIKE_FLOAT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d{2,}\s*", re.I)
 
 
+_ZONED_TIME = re.compile(r"\s*\d{4}-\d\d-\d\d +\d{1,2}:\d\d(:\d\d(\.\d+)?)?\s*[+-]\d\d(:?\d\d)?\s*")
+"""A moment with its offset, which as a time of day keeps it."""
+
+
 def reads_otherwise(text: str) -> bool:
     """True for the text of a constant that stores may read otherwise than PostgreSQL."""
     return (
         may_be_moment(text)
+        or _ZONED_TIME.fullmatch(text) is not None
         or (_LIKE_UUID.fullmatch(text) is not None and not _PLAIN_UUID.fullmatch(text))
         or _LIKE_FLOAT.fullmatch(text) is not None
         or _LIKE_ISO_INTERVAL.fullmatch(text) is not None

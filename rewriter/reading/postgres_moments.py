@@ -20,7 +20,8 @@ from journal.model.schema import fold
 from journal.sql.builders import call, fill
 from journal.sql.clock import STATEMENT_TIMESTAMP
 from rewriter.reading.postgres_calls import Spell
-from rewriter.reading.value_types import KIND
+from rewriter.reading.postgres_quoting import not_here
+from rewriter.reading.value_types import KIND, ValueTypes
 
 _FRACTIONS = {
     "SECOND": "CAST(EXTRACT(microseconds FROM t) * 0.000001 AS DECIMAL(18, 6))",
@@ -28,6 +29,9 @@ _FRACTIONS = {
     "MILLISECOND": "CAST(EXTRACT(microseconds FROM t) * 0.001 AS DECIMAL(18, 3))",
     "MILLISECONDS": "CAST(EXTRACT(microseconds FROM t) * 0.001 AS DECIMAL(18, 3))",
 }
+_OF_TIME = frozenset(
+    ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "TIMEZONE", "TIMEZONE_HOUR")
+)
 _MONTHS = "(year(i) * 12 + month(i))"
 _TIME = "(hour(i) * 3600000000 + minute(i) * 60000000 + microsecond(i))"
 _DAY, _MONTH = 86_400_000_000, 2_592_000_000_000
@@ -92,6 +96,18 @@ def has_fraction(node: exp.Expr) -> bool:
 def spell_fraction(node: exp.Expr) -> exp.Expr:
     """The part with these digits."""
     return fill(_FRACTIONS[node.name.upper()], t=node.expression)
+
+
+def spell_part(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """A part of a moment; raises NOT_SUPPORTED for one of a day that has none."""
+    kind = types.of(node.expression).kind
+    if kind == "DATE" and node.name.upper().rstrip("S") in _OF_TIME:
+        unit = node.name.lower()
+        raise not_here(node, f'the unit "{unit}" of a date', "cast it to TIMESTAMP")
+    if kind in {"TIMESTAMP", "TIME"} and node.name.upper().startswith("TIMEZONE"):
+        unit = node.name.lower()
+        raise not_here(node, f'the unit "{unit}" without a zone', "cast it to TIMESTAMPTZ")
+    return spell_fraction(node) if has_fraction(node) else None
 
 
 def is_part_call(node: exp.Expr) -> bool:

@@ -15,7 +15,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill, variable
+from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_regexps import OF_LINES, pattern_of
 from rewriter.reading.regexp_shapes import group_places
@@ -28,6 +30,13 @@ def spell_match_groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Exp
     text, pattern = arguments[:2]
     if any(isinstance(argument, exp.Null) for argument in arguments):
         return exp.cast(exp.null(), "VARCHAR[]", dialect="duckdb")
+    if "g" in _flags(node, arguments):
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            'regexp_match() does not support the "global" option',
+            advice="use regexp_matches(), which gives a row for each match",
+            position=position_of(node),
+        )
     found, wanted = _groups(node, arguments), _pattern(node, pattern, _flags(node, arguments))
     return fill("CASE WHEN regexp_matches(t, p) THEN g END", t=text, p=wanted, g=found)
 

@@ -60,12 +60,11 @@ from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_intervals import spell_made_interval
 from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_shift, spell_spread
 from rewriter.reading.postgres_moments import (
-    has_fraction,
     native_current,
     rounded_moment,
     spell_current,
     spell_difference,
-    spell_fraction,
+    spell_part,
     spell_today,
 )
 from rewriter.reading.postgres_operators import is_array_text, read_array
@@ -73,7 +72,6 @@ from rewriter.reading.postgres_patterns import concerns_patterns, spell_like
 from rewriter.reading.postgres_places import native_place, spell_place
 from rewriter.reading.postgres_products import widened_factor
 from rewriter.reading.postgres_quantified import spell_quantified
-from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_regexps import (
     spell_count,
     spell_instr,
@@ -92,9 +90,6 @@ Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
 """Makes what stands for a node; None leaves it as it is."""
 
 _PLAIN_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*")
-_OF_TIME = frozenset(
-    ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "TIMEZONE", "TIMEZONE_HOUR")
-)
 _OF_ZONES = frozenset({"TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"})
 _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
@@ -292,15 +287,6 @@ def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return fill(f"substr(s, {first}, {size})", **parts, m=exp.paren(length.copy()))
 
 
-def _part(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """A part of a moment; raises NOT_SUPPORTED for one of a day that has none."""
-    kind = types.of(node.expression).kind
-    if kind == "DATE" and node.name.upper().rstrip("S") in _OF_TIME:
-        unit = node.name.lower()
-        raise not_here(node, f'the unit "{unit}" of a date', "cast it to TIMESTAMP")
-    return spell_fraction(node) if has_fraction(node) else None
-
-
 def _octets(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if types.of(value).kind == "BLOB":
         return None
@@ -380,7 +366,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Mod: _remainder,
     exp.Cast: _cast,
     exp.Substring: _substring,
-    exp.Extract: _part,
+    exp.Extract: spell_part,
     exp.WithinGroup: _percentile,
     exp.Anonymous: _named,
     exp.Hex: _lower_hex,
@@ -430,7 +416,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
 NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.ArrayPosition: postgres_arrays.native_position,
     exp.Substring: _substring,
-    exp.Extract: _part,
+    exp.Extract: spell_part,
     exp.Trunc: _rounded,
     exp.Round: _rounded,
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),

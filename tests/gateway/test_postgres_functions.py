@@ -103,6 +103,8 @@ def cursor() -> Iterator[Cursor]:
         ("date_part(u, DATE '2020-02-03') FROM (VALUES ('day')) v(u)", 3),
         ("extract(epoch FROM TIMESTAMPTZ '1970-01-01 00:00:10+00')", 10),
         ("extract(epoch FROM now()) > 0", True),
+        ("extract(hour FROM TIMETZ '2020-05-26 13:30:25-04:30')", 13),
+        ("extract(timezone FROM TIMETZ '2020-05-26 13:30:25-04:30')", -16200),
         (
             "string_agg(a, b ORDER BY a) FROM (VALUES ('x', '-'), ('y', NULL), ('z', '*')) v(a, b)",
             "xy*z",
@@ -247,6 +249,8 @@ def test_texts_that_a_template_does_not_fit_are_refused(cursor: Cursor) -> None:
     [
         ("SELECT chr(0)", "22000"),
         ("SELECT sind('infinity')", "22003"),
+        ("SELECT regexp_match('abc', 'b', 'ig')", "22023"),
+        ("SELECT extract(timezone_hour FROM TIMESTAMP '2020-08-11 00:00')", "0A000"),
         ("SELECT asind(2)", "22003"),
         ("SELECT generate_series(1.5, 2, 0)", "22023"),
         ("SELECT extract(hour FROM DATE '2020-02-03')", "0A000"),

@@ -43,7 +43,9 @@ INTERNAL = {
     r"\bFROM\s+\w+\*",
     "system columns": r"\b(tableoid|ctid|xmin|xmax|cmin|cmax)\b",
     "internals of pg_catalog": r"\bpg_\w+|::\s*reg\w+|\binformation_schema\b|"
-    r"\bobj_description\b|\w(send|recv)\(|\bcollation\s+for\b|\bgin_\w+\(|"
+    r"\bobj_description\b|\w(send|recv)\(|"
+    r"\b(int[248]|float[48]|bool)(pl|mi|mul|div|eq|ne|lt|gt|larger|smaller)\(|\btextcat\(|"
+    r"\bfloat8_(regr_)?(accum|combine)\(|\bbool(and|or)_statefunc\(|\bcollation\s+for\b|\bgin_\w+\(|"
     r"\b(to_)?reg(class|proc|procedure|oper|operator|type|role|namespace|collation)\(",
     "cursors": r"^\s*(DECLARE|FETCH|MOVE|CLOSE)\b|\bCURRENT\s+OF\b",
     "storage": r"^\s*(CLUSTER|REINDEX|VACUUM|ANALYZE|LOCK|NOTIFY|LISTEN|UNLISTEN|SECURITY)\b|"
@@ -56,6 +58,7 @@ INTERNAL = {
     r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
     "types that only PostgreSQL has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
     r"\w*tsvector|\w*tsquery\w*|ts_\w+|hstore|\w*xml\w*|xpath|\w*range|money|bit|varbit|oid|name|"
+    r"int2vector|oidvector|"
     r"line|xid8?|xid8cmp|txid\w*)\b(?!\s*=)",
     "operator classes and exclusion constraints": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|"
     r"_ops\b|\bEXCLUDE\b",
