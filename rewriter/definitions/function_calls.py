@@ -74,12 +74,22 @@ def _put_value(used: exp.Column, value: exp.Expr) -> None:
         used.replace(exp.paren(value, copy=False))
 
 
+_NUMBER = "ordinality"
+"""What the number of a row is called behind WITH ORDINALITY."""
+
+
 def put_source(source: exp.Expr, made: exp.Expr, form: MacroBody, found: Macro) -> None:
     """Put the rows of a function in the place of its call in FROM, under the call's alias."""
     alias = source.args.get("alias") or exp.TableAlias(this=ident(found.name.name))
+    is_numbered = bool(source.args.get("ordinality"))
     if form.returns is not None and not alias.columns:
-        alias.set("columns", [ident(alias.name)])
+        number = [ident(_NUMBER)] if is_numbered else []
+        alias.set("columns", [ident(alias.name), *number])
     rows = made if found.is_table else exp.select(made)
+    if is_numbered:
+        counted = exp.alias_(exp.Window(this=exp.RowNumber(), over="OVER"), ident(_NUMBER))
+        given = exp.Subquery(this=rows, alias=exp.TableAlias(this=ident("rows_of_function")))
+        rows = exp.select("*", counted).from_(given, copy=False)
     subquery = exp.Subquery(this=rows)
     looks_beside = isinstance(source, exp.Lateral) or made.find(exp.Lateral) is not None
     if looks_beside and not isinstance(source.parent, exp.From):

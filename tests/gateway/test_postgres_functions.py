@@ -360,6 +360,21 @@ def test_a_source_reads_what_stands_before_it(cursor: Cursor) -> None:
     assert cursor.execute(f"{query} ORDER BY 1, 2").fetchall() == [(1, "1"), (1, "2")]
 
 
+def test_rows_of_functions_are_numbered(cursor: Cursor) -> None:
+    for sql in (
+        "CREATE FUNCTION of_key(int) RETURNS SETOF lists AS 'SELECT * FROM lists WHERE k >= $1"
+        " ORDER BY k DESC' LANGUAGE SQL",
+        "CREATE FUNCTION following(int) RETURNS int AS 'SELECT $1 + 1' LANGUAGE SQL",
+    ):
+        cursor.execute(sql)
+    query = "SELECT n, key FROM of_key(1) WITH ORDINALITY AS o(key, a, n) ORDER BY n"
+    assert cursor.execute(query).fetchall() == [(1, 2), (2, 1)]
+    query = "SELECT * FROM lists l, of_key(l.k) WITH ORDINALITY AS o WHERE ordinality > 1"
+    assert cursor.execute(query).fetchall() == [(1, [1, 2], 1, [1, 2], 2)]
+    query = "SELECT * FROM following(1) WITH ORDINALITY"
+    assert cursor.execute(query).fetchall() == [(2, 1)]
+
+
 def test_ranks_of_supposed_rows_are_counted(cursor: Cursor) -> None:
     query = (
         "SELECT rank(3) WITHIN GROUP (ORDER BY x), dense_rank(9) WITHIN GROUP (ORDER BY x),"
