@@ -74,6 +74,11 @@ def _put_value(used: exp.Column, value: exp.Expr) -> None:
         used.replace(exp.paren(value, copy=False))
 
 
+def _is_alone(source: exp.Expr) -> bool:
+    """True for the first source of FROM, which reads no other."""
+    return isinstance(source, exp.Table) and isinstance(source.parent, exp.From)
+
+
 _NUMBER = "ordinality"
 """What the number of a row is called behind WITH ORDINALITY."""
 
@@ -92,6 +97,15 @@ def put_source(source: exp.Expr, made: exp.Expr, form: MacroBody, found: Macro) 
         rows = exp.select("*", counted).from_(given, copy=False)
     subquery = exp.Subquery(this=rows)
     looks_beside = isinstance(source, exp.Lateral) or made.find(exp.Lateral) is not None
+    is_ordered = any(isinstance(order.parent, exp.Query) for order in made.find_all(exp.Order))
+    if is_numbered and is_ordered and not _is_alone(source):
+        # Beside others a store keeps no order of the rows.
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"WITH ORDINALITY of {found.name.name}, which orders its rows, is not supported here",
+            advice="number the rows in the function, by row_number() OVER (ORDER BY ..)",
+            position=position_of(source.this),
+        )
     if looks_beside and not isinstance(source.parent, exp.From):
         put: exp.Expr = exp.Lateral(this=subquery, alias=alias)
     else:
