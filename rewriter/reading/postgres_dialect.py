@@ -65,6 +65,7 @@ from rewriter.reading.postgres_sources import (
     is_postgres_source,
     is_unnamed_series,
     name_series,
+    number_elements,
     spell_source,
 )
 from rewriter.reading.postgres_typed import NATIVE, TYPED, TYPED_CALLS
@@ -195,6 +196,7 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
         _keep_native(holder, context)
     else:
         _spell(holder, context)
+        number_elements(holder)
     return holder.this  # type: ignore[no-any-return]
 
 

@@ -26,6 +26,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type, unknown_type
 from rewriter.functions import function_name, is_table_function
 from rewriter.name_resolution import position_of, table_name
+from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.value_types import ValueTypes
 from rewriter.reading.visible_columns import relations_of
 from rewriter.syntax.postgres_names import postgres_name
@@ -199,7 +200,7 @@ def _rows(node: exp.Expr, name: str) -> exp.Select:
     if not node.args.get("ordinality"):
         return values
     number = exp.Window(this=exp.RowNumber(), over="OVER")
-    return exp.select(column(name), exp.alias_(number, ident("ordinality"))).from_(
+    return exp.select(column(name), exp.alias_(number, ident(_ORDINALITY))).from_(
         values.subquery(alias=ident(_ROW))
     )
 
@@ -293,3 +294,67 @@ def _parts_of(composite: str) -> list[tuple[str, exp.DataType]]:
     kind = exp.DataType.build(composite, dialect="duckdb")
     parts = [part for part in kind.expressions if isinstance(part, exp.ColumnDef)]
     return [(part.name, part.kind) for part in parts if part.kind is not None]
+
+
+_COUNTED = "range(1, n + 1)"
+
+
+def number_elements(holder: exp.Expr) -> None:
+    """Number the rows of WITH ORDINALITY by the lists that they are elements of, in place.
+
+    A store keeps no order between a list beside other rows and a window over its elements. Raises
+    NOT_SUPPORTED beside others for rows that are no elements.
+    """
+    for select in list(holder.find_all(exp.Select)):
+        rows = _numbered_rows(select)
+        if rows is None:
+            continue
+        lists = [_list_of(output.unalias()) for output in rows.expressions]
+        if all(found is None for found in lists) and len(lists) == 1:
+            if rows.find(exp.Explode, exp.Unnest, exp.GenerateSeries) is None:
+                # One value, which is one row.
+                continue
+        if any(found is None for found in lists):
+            if select.find_ancestor(exp.Lateral) is not None:
+                advice = "number the rows in a subquery, by row_number() OVER (ORDER BY ..)"
+                raise not_here(select, "WITH ORDINALITY of this function beside others", advice)
+            continue
+        sizes = [fill("len(l)", l=found) for found in lists]
+        most = sizes[0] if len(sizes) == 1 else exp.Greatest(this=sizes[0], expressions=sizes[1:])
+        number = exp.Explode(this=fill(_COUNTED, n=most))
+        called = select.expressions[-1].args["alias"]
+        outputs = [output.copy() for output in rows.expressions]
+        select.set("expressions", [*outputs, exp.Alias(this=number, alias=called.copy())])
+        select.set("from_", None)
+
+
+def _numbered_rows(select: exp.Select) -> exp.Select | None:
+    """The query whose rows a query numbers in its last output, as WITH ORDINALITY is spelled."""
+    source = select.args.get("from_")
+    rows = (
+        source.this.this if source is not None and isinstance(source.this, exp.Subquery) else None
+    )
+    last = select.expressions[-1] if select.expressions else None
+    number = last.this if isinstance(last, exp.Alias) else None
+    is_number = isinstance(number, exp.Window) and isinstance(number.this, exp.RowNumber)
+    if number is None or last is None or last.alias != _ORDINALITY or not is_number:
+        return None
+    if number.args.get("order") or number.args.get("partition_by"):
+        return None
+    return rows if isinstance(rows, exp.Select) and rows.args.get("from_") is None else None
+
+
+def _list_of(output: exp.Expr) -> exp.Expr | None:
+    """The list whose elements an output gives as rows."""
+    if isinstance(output, exp.GenerateSeries):
+        parts = {name: part for name, part in output.args.items() if part is not None}
+        return exp.GenerateSeries(**{name: part.copy() for name, part in parts.items()})
+    found: exp.Expr | None = None
+    if isinstance(output, exp.Unnest) and len(output.expressions) == 1:
+        found = output.expressions[0].copy()
+    elif isinstance(output, exp.Explode):
+        found = output.this.copy()
+    return found
+
+
+_ORDINALITY = "ordinality"

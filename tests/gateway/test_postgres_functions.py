@@ -360,6 +360,21 @@ def test_a_source_reads_what_stands_before_it(cursor: Cursor) -> None:
     assert cursor.execute(f"{query} ORDER BY 1, 2").fetchall() == [(1, "1"), (1, "2")]
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "generate_series(1, o) WITH ORDINALITY",
+        "ROWS FROM (generate_series(1, o), unnest(ARRAY[1])) WITH ORDINALITY",
+        "string_to_table(array_to_string(range(1, o + 1), ','), ',') WITH ORDINALITY",
+    ],
+)
+def test_elements_beside_many_rows_keep_their_numbers(cursor: Cursor, source: str) -> None:
+    size = 200 if "string" in source else 2000
+    columns = "a, b, n" if "ROWS" in source else "a, n"
+    query = f"SELECT count(*) FROM generate_series(1, {size}) o, {source} AS t({columns})"
+    assert cursor.execute(f"{query} WHERE a::int <> n").fetchall() == [(0,)]
+
+
 def test_rows_of_functions_are_numbered(cursor: Cursor) -> None:
     rows = "SELECT * FROM lists WHERE k >= $1 ORDER BY k DESC"
     cursor.execute(f"CREATE FUNCTION of_key(int) RETURNS SETOF lists AS '{rows}' LANGUAGE SQL")

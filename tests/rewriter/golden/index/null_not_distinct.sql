@@ -9,4 +9,5 @@ DELETE FROM main.t WHERE k = 2;
 CREATE UNIQUE INDEX i ON main.t (a) NULLS NOT DISTINCT;
 -- refused PAL-110 (0A000)
 -- this form of CREATE UNIQUE INDEX is not supported
--- write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct
+-- write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct, unless it is over ((a IS NULL),
+-- COALESCE(a, 0)) for each column a
