@@ -35,7 +35,18 @@ from rewriter.reading.json_path.items import (
     mapped,
     raised,
 )
-from rewriter.reading.json_path.nodes import PREDICATES, JsonPath, Levels, Members, Root, Variable
+from rewriter.reading.json_path.nodes import (
+    PREDICATES,
+    Binary,
+    JsonPath,
+    Levels,
+    Members,
+    Method,
+    Root,
+    Subscripts,
+    Unary,
+    Variable,
+)
 from rewriter.reading.json_path.parse import parse_path
 from rewriter.reading.json_path.predicates import Unsaid, condition, exists
 from rewriter.reading.json_path.steps import sequence
@@ -52,6 +63,8 @@ _PARAMETERS = ("target", "path", "vars", "silent")
 _FUNCTIONS = {EXTRACT: "json_extract", EXTRACT_TEXT: "json_extract_string"}
 _DOCUMENT, _VARIABLES = "_palimpsest_document", "_palimpsest_variables"
 _TRIMMED = "trim(CAST(CAST(j AS JSON) AS VARCHAR), ' ' || chr(9) || chr(10) || chr(13))"
+_FAILING = (Unary, Binary, Method, Subscripts)
+"""What may fail in lax mode, where the first of several items or errors decides."""
 _NO_OBJECT = '"vars" argument is not an object'
 _NOT_SINGLE = "single boolean result is expected"
 
@@ -120,9 +133,10 @@ def spell_path_call(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         ) from error
     except Unsaid as unsaid:
         raise not_here(node, f"{unsaid.what} on this store", unsaid.advice) from unsaid
-    parts = {_DOCUMENT: _document(called.target, path, types)}
+    is_ordered = _is_ordered(called, path)
+    parts = {_DOCUMENT: _document(called.target, types, is_ordered)}
     if called.variables is not None:
-        parts[_VARIABLES] = _document(called.variables, path, types)
+        parts[_VARIABLES] = _document(called.variables, types, is_ordered)
     made = _filled(sql, parts)
     return exp.Explode(this=made) if called.verb == "query" else made
 
@@ -174,25 +188,27 @@ def _constant(value: exp.Expr) -> str | None:
     return value.name if value.is_string else None
 
 
-def _document(value: exp.Expr, path: JsonPath, types: ValueTypes) -> exp.Expr:
-    """The text of a value of jsonb, with its keys in PostgreSQL's order where a path shows it."""
-    if _constant(value) is None and _shows_keys(path):
-        value = canonical(value, types)
-    else:
-        value = respelled(value)
-    return fill(_TRIMMED, j=value)
+def _document(value: exp.Expr, types: ValueTypes, is_ordered: bool) -> exp.Expr:
+    """The text of a value of jsonb, with its keys in PostgreSQL's order if wanted."""
+    is_spelled = not is_ordered or _constant(value) is not None
+    return fill(_TRIMMED, j=respelled(value) if is_spelled else canonical(value, types))
 
 
-def _is_long(value: exp.Expr, path: JsonPath) -> bool:
+def _is_long(value: exp.Expr, is_ordered: bool) -> bool:
     """True for what takes time to compute, or cannot stand within a lambda."""
     if _constant(value) is not None:
         return False
-    return not isinstance(_uncast(value), exp.Column) or _shows_keys(path)
+    return is_ordered or not isinstance(_uncast(value), exp.Column)
 
 
-def _shows_keys(path: JsonPath) -> bool:
-    """True for a path that may show in which order the keys of an object are."""
+def _is_ordered(called: _Call, path: JsonPath) -> bool:
+    """True for a path of which a call may show in which order the keys of an object are."""
     shown = repr(path.body)
+    is_asked = called.verb == "exists" or (
+        called.verb == "match" and isinstance(path.body, PREDICATES)
+    )
+    if is_asked and not any(f"{step.__name__}(" in shown for step in _FAILING):
+        return False
     return any(step in shown for step in (repr(Members()), f"{Levels.__name__}(", "keyvalue"))
 
 
@@ -211,13 +227,14 @@ class _Given:
 
 def _given(called: _Call, path: JsonPath) -> _Given:
     shown = repr(path.body)
-    is_named = _is_long(called.target, path) or shown.count(repr(Root())) > 1
+    is_ordered = _is_ordered(called, path)
+    is_named = _is_long(called.target, is_ordered) or shown.count(repr(Root())) > 1
     if called.variables is None:
         return _Given(is_named, variables=False)
     constant = _constant(called.variables)
     is_object = constant is not None and constant.strip().startswith("{")
     is_used = f"{Variable.__name__}(" in shown
-    is_named = is_named or (is_used and _is_long(called.variables, path))
+    is_named = is_named or (is_used and _is_long(called.variables, is_ordered))
     return _Given(is_named, is_used or not is_object, not is_object)
 
 
