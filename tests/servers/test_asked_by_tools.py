@@ -62,6 +62,14 @@ QUESTIONS = (
         "SELECT column_name, ordinal_position FROM information_schema.columns"
         " WHERE table_name = 'pg_enum' ORDER BY 2"
     ),
+    # pgAdmin: properties.
+    (
+        "SELECT relname, substring(array_to_string(reloptions, ',') FROM 'fillfactor=([0-9]*)'),"
+        " substring(relname FROM 'so.*'), quote_literal('it''s'), sl.label, rel.xmin IS NULL"
+        " FROM pg_class rel LEFT JOIN pg_seclabels sl ON sl.objoid = rel.oid"
+        " WHERE relname IN ('pairs', 'sorted') ORDER BY 1"
+    ),
+    "SELECT umid FROM pg_user_mappings UNION ALL SELECT 1 FROM pg_prepared_xacts",
     "SELECT udt_name FROM information_schema.attributes WHERE udt_schema = 'asked'",
     f"SELECT conkey[1], conkey[2] FROM pg_constraint WHERE conrelid = {_PAIRS}",
     # Flyway, before it drops what is in a schema.

@@ -240,6 +240,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(n) AS CASE WHEN regexp_full_match(n, '[a-z_][a-z0-9_]*') THEN n"
         " ELSE '\"' || replace(n, '\"', '\"\"') || '\"' END"),
     ),
+    "quote_literal": ("(n) AS '''' || replace(n::VARCHAR, '''', '''''') || ''''",),
     "row_security_active": ("(o) AS false",),
     "session_user": ("() AS getvariable('pgc_login')",),
     "shobj_description": (

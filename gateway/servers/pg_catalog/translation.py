@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.numbering import CATALOGS
-from gateway.servers.pg_catalog.patterns import spell_escapes, spell_quantified
+from gateway.servers.pg_catalog.patterns import spell_escapes, spell_patterns
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
 from gateway.servers.pg_catalog.vectors import for_lists_and_rows
 from gateway.servers.pgwire.types import field_of
@@ -167,7 +167,7 @@ _FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"}
 def translated(ast: exp.Expr) -> str:
     """The statement in the engine's SQL, over the relations of schema ``pgc``."""
     found = with_words_spelled_out(ast.copy())
-    spell_quantified(found)
+    spell_patterns(found)
     for node in list(found.walk()):
         changed = _changed(node)
         if changed is not node:
@@ -206,6 +206,10 @@ def _changed(node: exp.Expr) -> exp.Expr:
             node.db.lower() == "pg_catalog" or _called(node.this) in _AMONG_TABLES
         ):
             return _table_function(node)
+        case exp.Column() if node.name.lower() == "xmin" and not node.args["this"].args["quoted"]:
+            # Nothing here has a transaction of PostgreSQL's.
+            one = exp.Literal.number(1)
+            return exp.alias_(one, "xmin") if isinstance(node.parent, exp.Select) else one
         case exp.Column() if node.name.lower() == "tableoid":
             return _own_number(node)
         case exp.Column() if node.db.lower() == "pg_catalog":
