@@ -92,6 +92,8 @@ def put_source(source: exp.Expr, made: exp.Expr, form: MacroBody, found: Macro) 
         alias.set("columns", [ident(alias.name), *number])
     rows = made if found.is_table else exp.select(made)
     if is_numbered:
+        if not found.is_table:
+            rows = exp.select(exp.alias_(made, ident(alias.name)))
         counted = exp.alias_(exp.Window(this=exp.RowNumber(), over="OVER"), ident(_NUMBER))
         given = exp.Subquery(this=rows, alias=exp.TableAlias(this=ident("rows_of_function")))
         rows = exp.select("*", counted).from_(given, copy=False)

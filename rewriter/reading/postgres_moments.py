@@ -107,7 +107,17 @@ def spell_part(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if kind in {"TIMESTAMP", "TIME"} and node.name.upper().startswith("TIMEZONE"):
         unit = node.name.lower()
         raise not_here(node, f'the unit "{unit}" without a zone', "cast it to TIMESTAMPTZ")
+    if not types.context.capabilities.postgres_functions and _is_zoned_epoch(node, kind):
+        return fill(_ZONED_EPOCH, t=node.expression)
     return spell_fraction(node) if has_fraction(node) else None
+
+
+_ZONED_EPOCH = "(EXTRACT(epoch FROM t) - EXTRACT(timezone FROM t))"
+"""The seconds of a time with its offset, since midnight of UTC; stores count those of its clock."""
+
+
+def _is_zoned_epoch(part: exp.Expr, kind: str | None) -> bool:
+    return part.name.upper() == "EPOCH" and kind in {"TIMETZ", "TIME WITH TIME ZONE"}
 
 
 def is_part_call(node: exp.Expr) -> bool:

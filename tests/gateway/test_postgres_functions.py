@@ -103,6 +103,8 @@ def cursor() -> Iterator[Cursor]:
         ("date_part(u, DATE '2020-02-03') FROM (VALUES ('day')) v(u)", 3),
         ("extract(epoch FROM TIMESTAMPTZ '1970-01-01 00:00:10+00')", 10),
         ("extract(epoch FROM now()) > 0", True),
+        ("extract(epoch FROM TIMETZ '13:30:25-04')", 63025),
+        ("date_part('epoch', TIMETZ '2020-05-26 13:30:25-04')", 63025),
         ("extract(hour FROM TIMETZ '2020-05-26 13:30:25-04:30')", 13),
         ("extract(timezone FROM TIMETZ '2020-05-26 13:30:25-04:30')", -16200),
         (
@@ -383,6 +385,8 @@ def test_rows_of_functions_are_numbered(cursor: Cursor) -> None:
     assert cursor.execute(query).fetchall() == [(1, 2), (2, 1)]
     with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
         cursor.execute("SELECT * FROM lists l, of_key(l.k) WITH ORDINALITY AS o")
+    cursor.execute("CREATE VIEW numbered AS SELECT * FROM following(1) WITH ORDINALITY AS t(v, n)")
+    assert cursor.execute("SELECT * FROM numbered").fetchall() == [(2, 1)]
     query = "SELECT * FROM following(1) WITH ORDINALITY"
     assert cursor.execute(query).fetchall() == [(2, 1)]
 
