@@ -358,3 +358,25 @@ def test_any_and_all_of_an_array_of_rows_compare_with_the_rows(store: Store) -> 
     ):
         found = con.execute(f"SELECT a FROM t WHERE {condition} ORDER BY a").fetchall()
         assert found == wanted, condition
+
+
+@pytest.mark.also_on("hive")
+def test_functions_in_sql_take_values(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE items (id INTEGER PRIMARY KEY, name VARCHAR)")
+    con.execute("INSERT INTO items VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    for function in (
+        "half(n int, int DEFAULT 2) RETURNS int LANGUAGE sql RETURN n / $2",
+        "name_of(id int) RETURNS text LANGUAGE sql AS 'SELECT name FROM items WHERE id = $1'",
+        "above(n int) RETURNS SETOF items LANGUAGE sql AS 'SELECT * FROM items WHERE id > n'",
+    ):
+        con.execute(f"CREATE FUNCTION {function}")
+    con.execute("CREATE VIEW halves AS SELECT id, half(id) AS h FROM items")
+    con.execute("DELETE FROM items WHERE id = half(3)")
+    for query, rows in (
+        ("SELECT half(7), half(7, 3), name_of(2), name_of(9)", [(3, 2, "b", None)]),
+        ("SELECT id, half(id + 2) FROM items ORDER BY half(id), id", [(2, 2), (3, 2)]),
+        ("SELECT a.name FROM above(half(5)) AS a", [("c",)]),
+        ("SELECT id, h FROM halves ORDER BY id", [(2, 1), (3, 1)]),
+    ):
+        assert con.execute(query).fetchall() == rows, query
