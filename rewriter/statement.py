@@ -12,6 +12,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
+from rewriter.statements.blocks import DoBlock
 from rewriter.statements.entities import EntityStatement
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
@@ -237,7 +238,7 @@ class Explain:
 
 
 Setting = SetSetting | ShowSetting | SetConstraints | CheckReferences
-OfSession = SelectedCalls | Discard | LockTables
+OfSession = SelectedCalls | Discard | LockTables | DoBlock
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase | EntityStatement

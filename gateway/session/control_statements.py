@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from gateway.session.blocks import BlockSession, run_do
 from gateway.session.constraint_checks import ConstraintSession, set_constraints
 from gateway.session.outcome import StatementOutcome
 from gateway.session.savepoints import SavepointSession, run_savepoint, transaction_of
@@ -27,10 +28,13 @@ from rewriter.statement import (
     SetSetting,
     ShowSetting,
 )
+from rewriter.statements.blocks import DoBlock
 from rewriter.syntax.parsing import Parsed
 
 
-class ControlledSession(ConstraintSession, SavepointSession, CallingSession, Protocol):
+class ControlledSession(
+    ConstraintSession, SavepointSession, CallingSession, BlockSession, Protocol
+):
     """What of a session such statements change."""
 
     transaction_settings: TransactionSettings
@@ -87,5 +91,7 @@ def run_control(session: ControlledSession, parsed: Parsed) -> StatementOutcome 
             return run_discard(session, parsed.statement)
         case LockTables():
             return run_lock(session, parsed.statement)
+        case DoBlock():
+            return run_do(session, parsed.statement)
         case _:
             return None

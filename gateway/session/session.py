@@ -104,6 +104,7 @@ class Session:
         self.folder: str | None = None
         """The folder in which the client works; None: that of this process."""
         self.names: CommitNames | None = None
+        self.catalog_answers: Callable[[str], StatementOutcome | None] | None = None
         self._origins = TemporaryOrigins()
         self._stream_file: str | None = None
 
@@ -233,8 +234,7 @@ class Session:
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
         parsed = as_meant(self, parsed, parameters)
-        control = run_control(self, parsed)
-        if control is not None:
+        if (control := run_control(self, parsed)) is not None:
             return control
         bound = own_parameters(self) | ({} if batch is not None else self._bind(parsed, parameters))
         match parsed.statement:

@@ -50,6 +50,7 @@ SHOW setting | query""",
     "DESCRIBE": "DESCRIBE t | query     DESCRIBE HISTORY t: the commits that changed it",
     "BLAME": """BLAME t [WHERE ..]                   which transaction wrote each row
 BLAME t COLUMNS [VERSION AS OF n]    which one last changed each column of it""",
+    "DO": "DO $$ BEGIN statements [EXCEPTION WHEN condition THEN statements] END $$",
     "DISCARD": "DISCARD ALL | PLANS | SEQUENCES | TEMP     UNLISTEN channel | *",
     "LOCK": "LOCK [TABLE] t, .. IN ACCESS SHARE | ROW SHARE | ROW EXCLUSIVE MODE",
     "COMMENT": """COMMENT ON TABLE t | VIEW v | COLUMN t.c | INDEX i IS '..'

@@ -41,7 +41,7 @@ _ADVICE = {
     "CREATE TYPE": "use VARCHAR with a CHECK constraint",
     "DECLARE": "iterate over the cursor, which reads its rows as they are fetched",
     "DETACH": _NO_FILES,
-    "DO": "send the statements one by one, in a transaction",
+    "DO": "in the postgres dialect DO $$ BEGIN .. END $$ runs statements",
     "EXPORT": "use `palimpsest export`",
     "FETCH": "iterate over the cursor, which reads its rows as they are fetched",
     "HANDLER": "read the table with SELECT",

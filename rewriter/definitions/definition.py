@@ -405,7 +405,7 @@ class TableDraft:
         taken += [w.name for w in self.wanted if w.name is not None]
         if fold(name) in {fold(n) for n in taken}:
             raise PalimpsestError(
-                Code.INVALID_DEFINITION,
+                Code.DUPLICATE_TYPE,
                 f'{self.name} has two constraints "{name}"',
                 advice="give each constraint its own name",
                 position=position_of(node),

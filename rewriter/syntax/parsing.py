@@ -24,7 +24,9 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
 from rewriter.query_settings import keep_marks, mark_last
 from rewriter.statement import Explain, Prepare, SqlStatement, Statement
+from rewriter.statements.blocks import DoBlock, Run
 from rewriter.syntax import own_statements
+from rewriter.syntax.blocks import is_do, read_do
 from rewriter.syntax.constraints import without_not_deferrable
 from rewriter.syntax.entities import recognise_entity
 from rewriter.syntax.function_forms import in_atomic_body, with_body_as_text
@@ -137,6 +139,8 @@ def _statement(
     of_entity = recognise_entity(tokens, text)
     if of_entity is not None:
         return Parsed(of_entity, own_text, ())
+    if DIALECTS[dialect] == "postgres" and is_do(tokens):
+        return Parsed(_do(tokens, dialect, limits), own_text, ())
     if tokens[0].text.upper() == "EXPLAIN":
         return _explain(text, tokens, dialect, limits, placeholders)
     if DIALECTS[dialect] == "postgres":
@@ -214,6 +218,20 @@ def _parser(text: str, dialect: str, limits: Limits) -> Parse:
         return found[0]
 
     return parse_tokens
+
+
+def _do(tokens: list[Token], dialect: str, limits: Limits) -> DoBlock:
+    """A block, whose statements are read like those of clients."""
+
+    def read_sql(sql: str) -> Run:
+        found = parse(sql, dialect, limits, placeholders=False)
+        if len(found) != 1:
+            raise PalimpsestError(
+                Code.SYNTAX, "one statement was expected", advice="end each with a semicolon"
+            )
+        return Run(found[0].statement, found[0].text)
+
+    return read_do(tokens, read_sql)
 
 
 def _explain(

@@ -123,6 +123,11 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'",
         dialect="postgres",
     ),
+    "DO": _each(
+        "DO $$ BEGIN DROP TABLE t; EXCEPTION WHEN undefined_table THEN NULL; END $$",
+        "DO $$ DECLARE n int; BEGIN n := 1; END $$",
+        dialect="postgres",
+    ),
     "DROP MACRO": _each("DROP MACRO f"),
     "CREATE SEQUENCE": _each(
         "CREATE SEQUENCE z START 10 INCREMENT 5",

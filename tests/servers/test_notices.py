@@ -118,3 +118,22 @@ def test_transactions_warn_of_what_changes_nothing(
         con.remove_notice_handler(hear)
         heard.append(told)
     assert heard[0] == heard[1]
+
+
+def test_blocks_tell_notices_and_ask_the_catalog(server: Server) -> None:
+    heard: list[str | None] = []
+    make = (
+        "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'noted_mood')"
+        " THEN CREATE TYPE noted_mood AS ENUM ('ok'); RAISE NOTICE 'made %', 1;"
+        " ELSE RAISE NOTICE 'there'; END IF; END $$"
+    )
+    with psycopg.connect(server.dsn, autocommit=True) as driver:
+        driver.add_notice_handler(lambda notice: heard.append(notice.message_primary))
+        assert driver.execute(make).statusmessage == "DO"
+        driver.execute(make)
+        with pytest.raises(psycopg.errors.RaiseException, match="no: 3"):
+            driver.execute(
+                "DO $$ BEGIN DROP TYPE noted_mood; RAISE EXCEPTION 'no: %', 1 + 2; END $$"
+            )
+        driver.execute(make)
+    assert heard == ["made 1", "there", "there"]

@@ -20,6 +20,7 @@ from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.types import TEXT, field_of
 from gateway.session.description import describe
+from gateway.session.outcome import StatementOutcome
 from gateway.session.prepared import prepared_statement
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -39,6 +40,7 @@ class StatementStore:
         """``cursor_columns`` finds the columns of an open cursor by its name."""
         self._session = session
         self._catalog = catalog
+        session.catalog_answers = self._answer
         self._cursor_columns = cursor_columns
         self._named: dict[str, PreparedStatement] = {}
 
@@ -64,6 +66,11 @@ class StatementStore:
         if len(found) == 1:
             return [PreparedStatement(found[0].text, found[0])]
         return [_statement_of(parsed) for parsed in found]
+
+    def _answer(self, text: str) -> StatementOutcome | None:
+        """What a query on PostgreSQL's catalog within a block gives; None for any other."""
+        queries = catalog_queries(text)
+        return None if not queries or len(queries) > 1 else self._catalog.run(queries[0], ())
 
     def prepare(self, message: Parse) -> None:
         """Keep a statement under its name; raises DUPLICATE_PREPARED, and SYNTAX for several."""

@@ -1,0 +1,261 @@
+"""DO blocks of PL/pgSQL, read from tokens: statements, IF, RAISE, EXECUTE, EXCEPTION. Pure.
+
+    DO [LANGUAGE plpgsql] $$ [DECLARE] BEGIN steps [EXCEPTION WHEN name [OR ..] THEN steps] END $$
+
+Variables, loops and everything else of the language is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.errors import Code, PalimpsestError, Position
+from journal.sql import dialects
+from rewriter.statement import Boundary, SqlStatement
+from rewriter.statements.blocks import (
+    Block,
+    Branch,
+    DoBlock,
+    Handler,
+    Raise,
+    RaiseAgain,
+    Run,
+    RunText,
+    Step,
+)
+from rewriter.syntax.block_conditions import states_of
+
+ReadSql = Callable[[str], Run]
+"""Reads the text of one statement; raises what the parser raises."""
+_TEXTS = frozenset({TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING})
+_LEVELS = frozenset({"DEBUG", "LOG", "INFO", "NOTICE", "WARNING", "EXCEPTION"})
+_STOPS = frozenset({"END", "EXCEPTION", "ELSE", "ELSIF", "ELSEIF", "WHEN"})
+_OF_LANGUAGE = {
+    "FOR": "a loop", "FOREACH": "a loop", "WHILE": "a loop", "LOOP": "a loop", "EXIT": "a loop",
+    "CONTINUE": "a loop", "GET": "GET DIAGNOSTICS", "CASE": "CASE as a statement",
+    "OPEN": "a cursor", "FETCH": "a cursor", "CLOSE": "a cursor", "ASSERT": "ASSERT",
+    "COMMIT": "the end of a transaction", "ROLLBACK": "the end of a transaction",
+}  # fmt: skip
+_ADVICE = "a block has statements, IF, RAISE, PERFORM, EXECUTE and EXCEPTION; run the rest outside"
+
+
+def is_do(tokens: list[Token]) -> bool:
+    """True for DO and a text."""
+    words = [t.text.upper() for t in tokens[:2]]
+    is_text = len(tokens) > 1 and tokens[1].token_type in _TEXTS
+    return words[:1] == ["DO"] and (is_text or words[1:] == ["LANGUAGE"])
+
+
+def read_do(tokens: list[Token], read_sql: ReadSql) -> DoBlock:
+    """The block of a DO; raises SYNTAX, NOT_SUPPORTED and what ``read_sql`` raises."""
+    texts = [t for t in tokens[1:] if t.token_type in _TEXTS]
+    words = [t.text for t in tokens[1:] if t.token_type not in _TEXTS]
+    if words and [w.upper() for w in words] != ["LANGUAGE", "PLPGSQL"]:
+        raise _refused(tokens[0], f"DO in {' '.join(words[1:]) or words[0]}", "write it in plpgsql")
+    if len(texts) != 1:
+        raise _error(tokens[-1], "one text was expected behind DO")
+    text = texts[0].text
+    inner = [t for t in dialects.tokens(text, "postgres") if t.token_type is not TokenType.HINT]
+    reader = _BlockReader(text, inner, read_sql)
+    block = reader.block()
+    reader.takes(";")
+    if reader.place < len(inner):
+        raise _error(inner[reader.place], "nothing else stands behind END")
+    return DoBlock(block)
+
+
+class _BlockReader:
+    """Reads the steps of a block from its tokens."""
+
+    def __init__(self, text: str, tokens: list[Token], read_sql: ReadSql) -> None:
+        self.text, self.tokens, self.read_sql, self.place = text, tokens, read_sql, 0
+
+    def block(self) -> Block:
+        """BEGIN steps [EXCEPTION handlers] END."""
+        if self.takes("DECLARE") and not self.stands("BEGIN"):
+            raise _refused(self.next_token(), "a variable of a block", _ADVICE)
+        if not self.takes("BEGIN"):
+            raise _error(self.next_token(), "BEGIN was expected")
+        steps = self.steps()
+        handlers: list[Handler] = []
+        if self.takes("EXCEPTION"):
+            while self.takes("WHEN"):
+                names = [self.condition()]
+                while self.takes("OR"):
+                    names.append(self.condition())
+                self.expect("THEN")
+                known = [states for states in names if states is not None]
+                states = frozenset().union(*known) if len(known) == len(names) else None
+                handlers.append(Handler(states, self.steps()))
+            if not handlers:
+                raise _error(self.next_token(), "WHEN was expected")
+        self.expect("END")
+        return Block(steps, tuple(handlers))
+
+    def condition(self) -> frozenset[str] | None:
+        """The SQLSTATEs of a condition's name; None for OTHERS."""
+        token = self.next_token()
+        self.place += 1
+        if token.text.upper() == "OTHERS":
+            return None
+        if token.text.upper() == "SQLSTATE" and self.next_token().token_type in _TEXTS:
+            self.place += 1
+            return frozenset({self.tokens[self.place - 1].text.upper()})
+        found = states_of(token.text)
+        if found is None:
+            raise _error(token, "the name of a condition was expected")
+        return found
+
+    def steps(self) -> tuple[Step, ...]:
+        """The steps up to END, EXCEPTION, ELSE or the next handler."""
+        found: list[Step] = []
+        while self.place < len(self.tokens) and not any(map(self.stands, _STOPS)):
+            step = self.step()
+            if step is not None:
+                found.append(step)
+        return tuple(found)
+
+    def step(self) -> Step | None:
+        """One step with the semicolon behind it; None for NULL."""
+        if self.stands("BEGIN") or self.stands("DECLARE"):
+            inner = self.block()
+            self.expect(";")
+            return inner
+        if self.takes("NULL"):
+            self.expect(";")
+            return None
+        if self.takes("IF"):
+            return self.branch()
+        if self.takes("RAISE"):
+            return self.raised()
+        if self.takes("PERFORM"):
+            return self.run("SELECT ")
+        if self.takes("EXECUTE"):
+            return RunText(self.run("SELECT "))
+        word = self.next_token().text.upper()
+        if word in _OF_LANGUAGE:
+            raise _refused(self.next_token(), f"{_OF_LANGUAGE[word]} in a block", _ADVICE)
+        found = self.run("")
+        if isinstance(found.statement, SqlStatement) and isinstance(found.statement.ast, exp.Query):
+            message = "query has no destination for result data"
+            advice = "write PERFORM in the place of SELECT"
+            raise PalimpsestError(Code.SYNTAX, message, advice=advice)
+        return found
+
+    def branch(self) -> Branch:
+        """IF condition THEN steps [ELSIF ..] [ELSE steps] END IF."""
+        choices = [(self.value("THEN"), self.steps())]
+        while self.takes("ELSIF") or self.takes("ELSEIF"):
+            choices.append((self.value("THEN"), self.steps()))
+        otherwise = self.steps() if self.takes("ELSE") else ()
+        self.expect("END")
+        self.expect("IF")
+        self.expect(";")
+        return Branch(tuple(choices), otherwise)
+
+    def raised(self) -> Raise | RaiseAgain:
+        """RAISE [level] ['format' [, value ..]] [USING ERRCODE = 'state']."""
+        if self.takes(";"):
+            return RaiseAgain()
+        level = "EXCEPTION"
+        if self.next_token().text.upper() in _LEVELS:
+            level = self.next_token().text.upper()
+            self.place += 1
+        token = self.next_token()
+        if token.token_type not in _TEXTS:
+            raise _refused(token, "RAISE without a format", "write RAISE NOTICE 'text'")
+        self.place += 1
+        values: list[Run] = []
+        while self.takes(","):
+            values.append(self.value(",", ";", "USING"))
+        state = "P0001"
+        if self.takes("USING"):
+            self.expect("ERRCODE")
+            self.expect("=")
+            named = self.next_token().text
+            state = next(iter(states_of(named) or {named.upper()}))
+            self.place += 1
+        self.expect(";")
+        places = token.text.replace("%%", "").count("%")
+        if places != len(values):
+            raise _error(token, f"RAISE has {len(values)} values for {places} places")
+        return Raise(level == "EXCEPTION", token.text, tuple(values), state)
+
+    def value(self, *ends: str) -> Run:
+        """An expression up to one of these words outside of parentheses and CASE."""
+        return self.read_sql(f"SELECT {self.slice(*ends, stays=ends != ('THEN',))}")
+
+    def run(self, head: str) -> Run:
+        """A statement up to its semicolon."""
+        found = self.read_sql(head + self.slice(";"))
+        check_step(found.statement)
+        return found
+
+    def slice(self, *ends: str, stays: bool = False) -> str:
+        """The text up to one of these words, which are read as well unless one ``stays``."""
+        start, depth = self.place, 0
+        while self.place < len(self.tokens):
+            token = self.tokens[self.place]
+            word = "" if token.token_type in _TEXTS else token.text.upper()
+            if depth == 0 and word in ends:
+                break
+            depth += (word in {"(", "[", "CASE"}) - (word in {")", "]"})
+            depth -= word == "END" and depth > 0
+            self.place += 1
+        if self.place >= len(self.tokens) or self.place == start:
+            raise _error(self.tokens[min(start, len(self.tokens) - 1)], f"{ends[0]} is missing")
+        found = self.text[self.tokens[start].start : self.tokens[self.place].start].rstrip()
+        self.place += not stays
+        return found
+
+    def next_token(self) -> Token:
+        """The next token; raises SYNTAX at the end."""
+        if self.place >= len(self.tokens):
+            raise _error(self.tokens[-1] if self.tokens else None, "END is missing")
+        return self.tokens[self.place]
+
+    def stands(self, word: str) -> bool:
+        """True if this word comes next."""
+        if self.place >= len(self.tokens):
+            return False
+        token = self.tokens[self.place]
+        return token.token_type not in _TEXTS and token.text.upper() == word
+
+    def takes(self, word: str) -> bool:
+        """Go on behind this word if it comes next."""
+        found = self.stands(word)
+        self.place += found
+        return found
+
+    def expect(self, word: str) -> None:
+        """Go on behind this word, which has to come next."""
+        if not self.takes(word):
+            raise _error(self.next_token(), f"{word} was expected")
+
+
+def check_step(statement: object) -> None:
+    """Raise NOT_SUPPORTED for a statement that no block may hold."""
+    if isinstance(statement, Boundary):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{type(statement).__name__.upper()} in a block is not supported",
+            advice="a block is one statement, of one transaction; EXCEPTION undoes a part of it",
+        )
+
+
+def _position(token: Token | None) -> Position | None:
+    return None if token is None else Position(token.line, max(1, token.col - len(token.text) + 1))
+
+
+def _error(token: Token | None, message: str) -> PalimpsestError:
+    near = "" if token is None else f' near "{token.text}"'
+    return PalimpsestError(Code.SYNTAX, message + near, advice=_ADVICE, position=_position(token))
+
+
+def _refused(token: Token, what: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=_position(token)
+    )
