@@ -3,6 +3,7 @@
 SELECT * FROM (SELECT 1 AS a, 2 AS a)    has the columns a and a_1
 SELECT * FROM (SELECT max(x) FROM t)     has the column max(x)
 SELECT NAME FROM t                       has the column name, if t calls it so
+SELECT #1 FROM t                         has the first column of t
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from sqlglot import exp
 
 from journal.model.schema import fold
 from journal.sql.builders import sources_of
-from journal.sql.relations import ident
+from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.reading.output_names import Scope, source_names
 from rewriter.reading.spelling import result_spelling
@@ -95,3 +96,20 @@ def _numbered(names: list[str]) -> list[str]:
         found.append(f"{name}_{number}" if number else name)
         taken.add(fold(found[-1]))
     return found
+
+
+def spell_place(node: exp.Expr, context: RewriteContext) -> exp.Expr | None:
+    """``#1``: the first column of the relations in FROM."""
+    select = node.find_ancestor(exp.Select)
+    if select is None or not isinstance(node.this, exp.Literal):
+        return None
+    reach = ctes_in_reach(select, context)
+    place = int(node.this.name) - 1
+    for source in sources_of(select):
+        names = source_names(source, context, reach)
+        if names is None or not all(names):
+            return None
+        if place < len(names):
+            return column(names[place], source.alias_or_name)
+        place -= len(names)
+    return None

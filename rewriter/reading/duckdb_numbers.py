@@ -14,6 +14,7 @@ from sqlglot import exp
 from journal.sql.builders import call
 from rewriter.reading.duckdb_floats import narrow_sides
 from rewriter.reading.duckdb_types import FLOATS, DuckDBTypes
+from rewriter.reading.value_types import ENUM_TYPE, UNTOLD
 
 
 def spell_arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -92,14 +93,23 @@ COUNTED: dict[type[exp.Expr], tuple[str, ...]] = {
 
 
 def spell_counts(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """A function with a count or a place that is a BIGINT."""
+    """A function with a count or a place that is a BIGINT; the value where there is no row."""
     made = node.copy()
+    default = node.args.get("default")
+    if isinstance(default, exp.Expr):
+        kind = types.of(node.this).kind or UNTOLD
+        if _is_plain(kind) and types.of(default).kind != kind:
+            made.set("default", exp.cast(default.copy(), kind, dialect="duckdb"))
     for name in COUNTED[type(node)]:
         given = made.args.get(name)
         for value in given if isinstance(given, list) else [given]:
             if isinstance(value, exp.Expr) and types.kind_of(_original_part(value, node)) in _LARGE:
                 value.replace(exp.cast(value.copy(), "INT"))
     return None if made == node else made
+
+
+def _is_plain(kind: str) -> bool:
+    return UNTOLD not in kind and not kind.startswith(ENUM_TYPE)
 
 
 def _original_part(value: exp.Expr, node: exp.Expr) -> exp.Expr:

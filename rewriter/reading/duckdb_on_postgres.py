@@ -42,7 +42,7 @@ from rewriter.reading.duckdb_casts import spell_cast, spell_joined, spell_try_ca
 from rewriter.reading.duckdb_checks import CHECKED, check_node
 from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, sum_of
 from rewriter.reading.duckdb_lists import MIXED, widen_lists
-from rewriter.reading.duckdb_names import with_own_names, with_stored_names
+from rewriter.reading.duckdb_names import spell_place, with_own_names, with_stored_names
 from rewriter.reading.duckdb_nulls import (
     ELEMENTWISE,
     of_no_list,
@@ -104,7 +104,8 @@ def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
         if made is None:
             continue
         made.meta.setdefault(KIND, types.of(node).kind)
-        if isinstance(node.parent, exp.Select | exp.Returning) and node.arg_key == "expressions":
+        is_output = isinstance(node.parent, exp.Select | exp.Returning)
+        if is_output and node.arg_key == "expressions" and not isinstance(made, exp.Column):
             made = exp.Alias(this=made, alias=ident(result_spelling(node)))
         node.replace(made)
     return _with_whole_sums(holder.this, types)
@@ -335,12 +336,21 @@ def _compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 def _no_elements(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """The elements of NULL, of which PostgreSQL asks the type."""
     value = node.this if isinstance(node, exp.Explode) else node.expressions[0]
+    made: exp.Expr = node.copy()
+    if isinstance(node, exp.Explode) and any(_is_recursive(e) for e in node.expressions):
+        made.set("expressions", None)
+        return made
     if not isinstance(value, exp.Null):
         return None
-    made = node.copy()
     none = exp.cast(exp.Null(), "INT[]", dialect="duckdb")
     made.set(*(("this", none) if isinstance(node, exp.Explode) else ("expressions", [none])))
     return made
+
+
+def _is_recursive(argument: exp.Expr) -> bool:
+    """True for ``recursive := true``, as which PostgreSQL takes any list apart."""
+    is_told = isinstance(argument, exp.PropertyEQ) and argument.name.lower() == "recursive"
+    return is_told and isinstance(argument.expression, exp.Boolean) and argument.expression.this
 
 
 _FULL_NAMES = {
@@ -381,6 +391,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.WithinGroup: spell_within,
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), spell_quantile),
     exp.Count: _counted,
+    exp.PositionalColumn: lambda node, types: spell_place(node, types.context),
     exp.Typeof: _typeof,
     exp.GenerateSeries: spell_series,
     **dict.fromkeys(COUNTED, spell_counts),

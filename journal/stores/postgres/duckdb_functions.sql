@@ -435,21 +435,28 @@ CREATE OR REPLACE FUNCTION _palimpsest.date_sub(unit text, first timestamp, last
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT trunc(CASE
         WHEN lower(unit) ~ '^(year|yr|y)s?$' THEN months / 12
+        WHEN lower(unit) = 'isoyear' THEN trunc(months / 12) + (
+            last > first
+            AND first + make_interval(years => trunc(months / 12)::integer + 1) <= last)::integer
         WHEN lower(unit) ~ '^quarters?$' THEN months / 3
         WHEN lower(unit) ~ '^(month|mon)s?$' THEN months
         WHEN lower(unit) ~ '^decades?$' THEN months / 120
-        WHEN lower(unit) ~ '^centur(y|ies)$' THEN months / 1200
-        WHEN lower(unit) ~ '^(week|w)s?$' THEN seconds / 604800
-        WHEN lower(unit) ~ '^(day|d)s?$' THEN seconds / 86400
+        WHEN lower(unit) ~ '^(centur(y|ies)|cent|c)$' THEN months / 1200
+        WHEN lower(unit) ~ '^(millenni(a|ums?)|mil)$' THEN months / 12000
+        WHEN lower(unit) = 'era' THEN (last >= '0001-01-01')::integer
+                                      - (first >= '0001-01-01')::integer
+        WHEN lower(unit) ~ '^(week|w|yearweek)s?$' THEN seconds / 604800
+        WHEN lower(unit) ~ '^(day|d|doy|dow|isodow|weekday|julian)s?$' THEN seconds / 86400
         WHEN lower(unit) ~ '^(hour|hr|h)s?$' THEN seconds / 3600
         WHEN lower(unit) ~ '^(minute|min|m)s?$' THEN seconds / 60
-        WHEN lower(unit) ~ '^(second|sec|s)s?$' THEN seconds
+        WHEN lower(unit) ~ '^(second|sec|s|epoch)s?$' THEN seconds
         WHEN lower(unit) ~ '^(millisecond|msec|ms)s?$' THEN seconds * 1000
         WHEN lower(unit) ~ '^(microsecond|usec|us)s?$' THEN seconds * 1000000
         ELSE (unit || ' is no unit of time')::numeric END)::bigint
     FROM (SELECT extract(YEAR FROM age(last, first))::numeric * 12
                  + extract(MONTH FROM age(last, first))::numeric AS months,
-                 extract(EPOCH FROM last - first)::numeric AS seconds) AS apart
+                 extract(EPOCH FROM last - first)::numeric AS seconds
+          WHERE pg_catalog.isfinite(first) AND pg_catalog.isfinite(last)) AS apart
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.date_sub(unit text, first timestamptz, last timestamptz)
