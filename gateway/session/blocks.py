@@ -9,17 +9,16 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gateway.session.outcome import StatementOutcome
-from gateway.session.savepoints import transaction_of
-from gateway.session.setting_statements import SettingSession
+from gateway.session.savepoints import run_savepoint, transaction_of
+from gateway.session.setting_statements import SettingSession, TransactionSettings
 from journal.model.errors import Code, PalimpsestError
-from journal.transactions.transaction import Transaction
+from rewriter.statement import Release, Rollback, Savepoint
 from rewriter.statements.blocks import Block, Branch, DoBlock, Raise, RaiseAgain, Run, RunText, Step
 from rewriter.syntax.blocks import check_step
 from rewriter.syntax.parsing import Parsed
 
 _UNHANDLED = frozenset({"57014"})
 """OTHERS leaves a cancelled statement alone."""
-_NESTED_MAX = 32
 
 
 class BlockSession(SettingSession, Protocol):
@@ -28,6 +27,7 @@ class BlockSession(SettingSession, Protocol):
     ``catalog_answers`` gives what a query on PostgreSQL's catalog gives, where a server has it.
     """
 
+    transaction_settings: TransactionSettings
     catalog_answers: Callable[[str], StatementOutcome | None] | None
 
     def begin_implicitly(self) -> None:
@@ -57,7 +57,7 @@ def run_do(session: BlockSession, statement: DoBlock) -> StatementOutcome:
         session.begin()
     transaction = transaction_of(session, "DO")
     transaction.check_open()
-    running = _RunningBlock(session, transaction)
+    running = _RunningBlock(session)
     try:
         running.block(statement.block, None)
         if is_own:
@@ -74,8 +74,8 @@ def run_do(session: BlockSession, statement: DoBlock) -> StatementOutcome:
 class _RunningBlock:
     """A block that runs, and what it has to tell."""
 
-    def __init__(self, session: BlockSession, transaction: Transaction) -> None:
-        self.session, self.transaction = session, transaction
+    def __init__(self, session: BlockSession) -> None:
+        self.session = session
         self.notices: list[str] = []
         self.depth = 0
 
@@ -85,18 +85,23 @@ class _RunningBlock:
             self.steps(block.steps, handled)
             return
         self.depth += 1
-        savepoint = f"_palimpsest_block_{self.depth}"
-        self.transaction.savepoint(savepoint)
+        name = f"_palimpsest_block_{self.depth}"
+        self.mark(Savepoint(name))
         try:
             self.steps(block.steps, handled)
         except PalimpsestError as error:
             handler = next((h for h in block.handlers if _fits(h.states, error)), None)
             if handler is None:
                 raise
-            self.transaction.rollback_to(savepoint)
+            self.mark(Rollback(name))
             self.steps(handler.steps, error)
-        self.transaction.release(savepoint)
+        self.mark(Release(name))
         self.depth -= 1
+
+    def mark(self, statement: Savepoint | Rollback | Release) -> None:
+        """Set, release or go back to a savepoint, with the settings of then."""
+        run_savepoint(self.session, statement)
+        self.session.transaction_settings.follow(self.session, statement)
 
     def steps(self, steps: tuple[Step, ...], handled: PalimpsestError | None) -> None:
         """Run steps one after another."""

@@ -13,7 +13,6 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
-from journal.sql import dialects
 from rewriter.statement import Boundary, SqlStatement
 from rewriter.statements.blocks import (
     Block,
@@ -27,6 +26,7 @@ from rewriter.statements.blocks import (
     Step,
 )
 from rewriter.syntax.block_conditions import states_of
+from rewriter.syntax.tokens import tokenize
 
 ReadSql = Callable[[str], Run]
 """Reads the text of one statement; raises what the parser raises."""
@@ -39,6 +39,7 @@ _OF_LANGUAGE = {
     "OPEN": "a cursor", "FETCH": "a cursor", "CLOSE": "a cursor", "ASSERT": "ASSERT",
     "COMMIT": "the end of a transaction", "ROLLBACK": "the end of a transaction",
 }  # fmt: skip
+_DEPTH_MAX = 32
 _ADVICE = "a block has statements, IF, RAISE, PERFORM, EXECUTE and EXCEPTION; run the rest outside"
 
 
@@ -58,7 +59,7 @@ def read_do(tokens: list[Token], read_sql: ReadSql) -> DoBlock:
     if len(texts) != 1:
         raise _error(tokens[-1], "one text was expected behind DO")
     text = texts[0].text
-    inner = [t for t in dialects.tokens(text, "postgres") if t.token_type is not TokenType.HINT]
+    inner = [t for t in tokenize(text, "postgres") if t.token_type is not TokenType.HINT]
     reader = _BlockReader(text, inner, read_sql)
     block = reader.block()
     reader.takes(";")
@@ -72,6 +73,7 @@ class _BlockReader:
 
     def __init__(self, text: str, tokens: list[Token], read_sql: ReadSql) -> None:
         self.text, self.tokens, self.read_sql, self.place = text, tokens, read_sql, 0
+        self.depth = 0
 
     def block(self) -> Block:
         """BEGIN steps [EXCEPTION handlers] END."""
@@ -111,11 +113,20 @@ class _BlockReader:
 
     def steps(self) -> tuple[Step, ...]:
         """The steps up to END, EXCEPTION, ELSE or the next handler."""
+        self.depth += 1
+        if self.depth > _DEPTH_MAX:
+            raise PalimpsestError(
+                Code.NESTING_TOO_DEEP,
+                f"the block is nested more than {_DEPTH_MAX} deep",
+                advice="take it apart",
+                position=_position(self.next_token()),
+            )
         found: list[Step] = []
         while self.place < len(self.tokens) and not any(map(self.stands, _STOPS)):
             step = self.step()
             if step is not None:
                 found.append(step)
+        self.depth -= 1
         return tuple(found)
 
     def step(self) -> Step | None:
