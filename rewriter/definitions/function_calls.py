@@ -21,7 +21,7 @@ from journal.sql.relations import ident
 from rewriter.functions import VOLATILE_FUNCTIONS, function_name
 from rewriter.name_resolution import position_of
 
-_ARGUMENTS, _ARGUMENT = "_palimpsest_args", "_palimpsest_"
+_ARGUMENTS, _ARGUMENT = "_function_arguments", "_argument_"
 SOURCES = (exp.Table, exp.Lateral)
 
 

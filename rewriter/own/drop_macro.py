@@ -37,6 +37,7 @@ class DropMacro(OwnStatement):
     names: tuple[tuple[exp.Table, int | None], ...]
     is_table: bool = False
     exists: bool = False
+    is_function: bool = False
 
     @classmethod
     def read(cls, tokens: list[Token], parse: Parse) -> DropMacro | None:
@@ -52,7 +53,7 @@ class DropMacro(OwnStatement):
             names.append((reader.name(), _width(reader)))
         _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
         reader.ends("DROP MACRO needs one name")
-        return cls(tuple(names), is_table, exists)
+        return cls(tuple(names), is_table, exists, is_function)
 
     def check(self, access: StatementAccess) -> None:
         """Whoever owns its schema may drop it, and everybody a temporary one of their own."""
@@ -79,7 +80,8 @@ class DropMacro(OwnStatement):
             PutDefinition(replace(found, bodies=bodies), found) if bodies else DropDefinition(found)
             for found, bodies in left.values()
         )
-        return ddl_plan([Change(change) for change in changes], "DROP MACRO")
+        tag = "DROP FUNCTION" if self.is_function else "DROP MACRO"
+        return ddl_plan([Change(change) for change in changes], tag)
 
 
 def _width(reader: TokenReader) -> int | None:

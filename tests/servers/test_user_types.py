@@ -15,9 +15,20 @@ MAKE = (
     "CREATE SCHEMA kinds",
     "CREATE TYPE kinds.mood AS ENUM ('sad', 'ok', 'it''s fine')",
     "CREATE DOMAIN kinds.price AS numeric(10,2) NOT NULL CHECK (value > 0)",
+    (
+        "CREATE FUNCTION kinds.area(w int, h numeric DEFAULT 2) RETURNS numeric LANGUAGE sql"
+        " AS 'SELECT w * h'"
+    ),
+    "CREATE FUNCTION kinds.ones(int) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1'",
     "CREATE TABLE kinds.t (id integer PRIMARY KEY, m kinds.mood, ms kinds.mood[], p kinds.price)",
 )
 QUESTIONS = (
+    (
+        "SELECT proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),"
+        " pg_get_function_identity_arguments(p.oid), pronargs, proretset, prorettype, proargnames"
+        " FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace"
+        " WHERE nspname = 'kinds' ORDER BY proname"
+    ),
     (
         "SELECT t.typname, e.enumlabel, e.enumsortorder FROM pg_enum e"
         " JOIN pg_type t ON t.oid = e.enumtypid ORDER BY 1, 3"
@@ -83,6 +94,6 @@ def test_tools_read_enums_and_list_macros(
     ours.execute("CREATE MACRO kinds.twice(x) AS x * 2")
     found = ours.execute(
         "SELECT p.proname, p.pronargs, p.proargnames FROM pg_proc p"
-        " JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'kinds'"
+        " JOIN pg_namespace n ON n.oid = p.pronamespace WHERE proname = 'twice'"
     ).fetchall()
     assert found == [("twice", 1, ["x"])]

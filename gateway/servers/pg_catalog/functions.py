@@ -158,9 +158,15 @@ MACROS: dict[str, tuple[str, ...]] = {
         for arguments in ("o", "o, p")
     ),
     "pg_get_expr": ("(e, r) AS e", "(e, r, p) AS e"),
-    "pg_get_function_arguments": ("(o) AS NULL::VARCHAR",),
-    "pg_get_function_identity_arguments": ("(o) AS NULL::VARCHAR",),
-    "pg_get_function_result": ("(o) AS NULL::VARCHAR",),
+    "pg_get_function_arguments": (
+        "(o) AS (SELECT any_value(arguments) FROM pgc.function_texts WHERE oid = o)",
+    ),
+    "pg_get_function_identity_arguments": (
+        "(o) AS (SELECT any_value(identity) FROM pgc.function_texts WHERE oid = o)",
+    ),
+    "pg_get_function_result": (
+        "(o) AS (SELECT any_value(result) FROM pgc.function_texts WHERE oid = o)",
+    ),
     "pg_get_functiondef": ("(o) AS NULL::VARCHAR",),
     "pg_get_indexdef": (
         ("(o) AS (SELECT any_value(definition) FROM pgc.index_definitions"

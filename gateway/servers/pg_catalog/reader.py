@@ -70,6 +70,12 @@ _EXTRA = {
     },
     "index_definitions": {"oid": "UINTEGER", "place": "INTEGER", "definition": "VARCHAR"},
     "constraint_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
+    "function_texts": {
+        "oid": "UINTEGER",
+        "arguments": "VARCHAR",
+        "identity": "VARCHAR",
+        "result": "VARCHAR",
+    },
     "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
     "system_columns": {
         "relname": "VARCHAR",

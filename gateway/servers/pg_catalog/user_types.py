@@ -13,9 +13,10 @@ from sqlglot.errors import SqlglotError
 from gateway.servers.pg_catalog import numbering
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pgwire.types import field_of
-from journal.model.named_definitions import DOMAIN, ENUM, Macro, UserType
+from journal.model.named_definitions import DOMAIN, ENUM, Macro, MacroBody, UserType
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot
+from rewriter.reading.postgres_type_names import type_name
 
 _ENUM_SIZE = 4
 _ANY, _RECORD = 2276, 2249
@@ -125,18 +126,46 @@ def _add_macro(
 ) -> None:
     for number, body in enumerate(macro.bodies):
         arguments = len(body.parameters)
+        oid = numbering.macro_oid(macro.name, number, is_table=macro.is_table)
+        is_named = not all(name.startswith("$") for name, _ in body.parameters)
         rows.setdefault("pg_proc", []).append(
             {
-                "oid": numbering.macro_oid(macro.name, number, is_table=macro.is_table),
+                "oid": oid,
                 "proname": macro.name.name, "prokind": "f", "prolang": 14, "procost": 100.0,
                 "pronamespace": numbering.schema_oid(macro.name.schema, catalog),
                 "proowner": numbering.OWNER, "prorows": 1000.0 if macro.is_table else 0.0,
                 "provariadic": 0, "prosecdef": False, "proleakproof": False, "proisstrict": False,
                 "proretset": macro.is_table, "provolatile": "s", "proparallel": "s",
                 "pronargs": arguments, "pronargdefaults": arguments - body.required,
-                "prorettype": _ANY if not macro.is_table else _RECORD,
-                "proargnames": [name for name, _ in body.parameters],
-                "proargtypes": [_ANY] * arguments,
+                "prorettype": _oid_of(body.returns, _RECORD if macro.is_table else _ANY),
+                "proargnames": _shown_names(body) if is_named else None,
+                "proargtypes": [_oid_of(kind, _ANY) for kind in body.types] or [_ANY] * arguments,
                 "prosrc": "",
             }
         )  # fmt: skip
+        if body.is_function:
+            rows.setdefault("function_texts", []).append({"oid": oid, **_texts(macro, body)})
+
+
+def _oid_of(kind: str | None, otherwise: int) -> int:
+    """The number of a type in canonical words."""
+    return otherwise if kind is None else field_of(ResultColumn("", kind)).oid
+
+
+def _shown_names(body: MacroBody) -> list[str]:
+    """The names of parameters; none of those that go by their numbers."""
+    return ["" if name.startswith("$") else name for name, _ in body.parameters]
+
+
+def _texts(macro: Macro, body: MacroBody) -> dict[str, str]:
+    """The parameters of a function, with defaults and without, and what it returns."""
+    kinds = [type_name(kind or "any") for kind in body.types]
+    named = [f"{n} {k}".strip() for n, k in zip(_shown_names(body), kinds, strict=True)]
+    defaults = (default for _, default in body.parameters)
+    full = [n if d is None else f"{n} DEFAULT {d}" for n, d in zip(named, defaults, strict=True)]
+    result = "record" if body.returns is None else type_name(body.returns)
+    return {
+        "arguments": ", ".join(full),
+        "identity": ", ".join(named),
+        "result": f"SETOF {result}" if macro.is_table else result,
+    }
