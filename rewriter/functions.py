@@ -219,6 +219,16 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.AggFunc | exp.Window)
 
 
+def is_random(node: exp.Expr) -> bool:
+    """True for a value that another look at the same row may not give again."""
+    for part in node.walk():
+        if isinstance(part, exp.Rand | exp.Randn | exp.Uuid | exp.NextValueFor):
+            return True
+        if isinstance(part, exp.Anonymous) and function_name(part) in VOLATILE_FUNCTIONS:
+            return True
+    return False
+
+
 def check_functions(tree: exp.Expr, *, sequences: bool = False) -> None:
     """Raise NOT_SUPPORTED if anything in ``tree`` calls a function that reaches outside."""
     for node in tree.find_all(exp.Anonymous, exp.NextValueFor):

@@ -6,6 +6,7 @@ A block with handlers runs behind a savepoint, to which an error goes back befor
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any, Protocol
 
 from gateway.session.outcome import StatementOutcome
@@ -77,15 +78,14 @@ class _RunningBlock:
     def __init__(self, session: BlockSession) -> None:
         self.session = session
         self.notices: list[str] = []
-        self.depth = 0
+        self._savepoints = count(1)
 
     def block(self, block: Block, handled: PalimpsestError | None) -> None:
         """Run a block; ``handled`` is the error of the handler that it stands in."""
         if not block.handlers:
             self.steps(block.steps, handled)
             return
-        self.depth += 1
-        name = f"_palimpsest_block_{self.depth}"
+        name = f"_palimpsest_block_{next(self._savepoints)}"
         self.mark(Savepoint(name))
         try:
             self.steps(block.steps, handled)
@@ -96,7 +96,6 @@ class _RunningBlock:
             self.mark(Rollback(name))
             self.steps(handler.steps, error)
         self.mark(Release(name))
-        self.depth -= 1
 
     def mark(self, statement: Savepoint | Rollback | Release) -> None:
         """Set, release or go back to a savepoint, with the settings of then."""

@@ -18,7 +18,7 @@ from journal.model.named_definitions import Macro, MacroBody
 from journal.model.schema import fold
 from journal.model.trees import copy_tree
 from journal.sql.relations import ident
-from rewriter.functions import VOLATILE_FUNCTIONS, function_name
+from rewriter.functions import is_random
 from rewriter.name_resolution import position_of
 
 _ARGUMENTS, _ARGUMENT = "_function_arguments", "_argument_"
@@ -37,7 +37,7 @@ def with_arguments(body: exp.Expr, values: dict[str, exp.Expr], found: Macro) ->
         name
         for name, value in values.items()
         if named[name]
-        and ((has_query and value.find(exp.Column)) or (named[name] > 1 and _is_made_anew(value)))
+        and ((has_query and value.find(exp.Column)) or (named[name] > 1 and is_random(value)))
     }
     for used in list(holder.find_all(exp.Column)):
         name = fold(used.name)
@@ -127,13 +127,3 @@ def no_rows_here(call: exp.Expr, found: Macro) -> PalimpsestError:
         advice=f"call {found.name.name}(..) in FROM, also behind LATERAL",
         position=position_of(call),
     )
-
-
-def _is_made_anew(value: exp.Expr) -> bool:
-    """True for a value that is another one each time that it is looked at."""
-    for part in value.walk():
-        if isinstance(part, exp.Rand | exp.Randn | exp.Uuid | exp.NextValueFor):
-            return True
-        if isinstance(part, exp.Anonymous) and function_name(part) in VOLATILE_FUNCTIONS:
-            return True
-    return False

@@ -214,9 +214,11 @@ def form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, ex
 
 def _no_fit(found: Macro, call: exp.Anonymous, why: str) -> PalimpsestError:
     forms = "; ".join(shown_form(found, form) for form in found.bodies)
+    is_function = found.bodies[0].is_function
+    what = "function" if is_function else "macro"
     return PalimpsestError(
-        Code.UNKNOWN_FUNCTION if found.bodies[0].is_function else Code.BIND,
-        f"the call does not fit macro {function_name(call)}: {why}",
+        Code.UNKNOWN_FUNCTION if is_function else Code.BIND,
+        f"the call does not fit {what} {function_name(call)}: {why}",
         advice=f"call {forms}",
         position=position_of(call),
     )

@@ -125,7 +125,7 @@ class CreateFunction(OwnStatement):
         if old.types != body.types:
             raise _refused(
                 self.name,
-                f"functions {self.name.name} that differ by types of parameters alone",
+                f"functions {self.name.name} cannot differ by the types of their parameters alone",
                 "give it another name, or another number of parameters",
             )
         if not self.replace:
@@ -160,7 +160,7 @@ class CreateFunction(OwnStatement):
         if relation is None:
             raise unknown_type(named, context)
         if not self.is_rows:
-            what = "a row as the value of a function"
+            what = "a row as the value of a function is not supported"
             raise _refused(self.name, what, "write RETURNS TABLE (name type, ..)")
         columns = [ident(f"_{place}") for place in range(len(relation.columns))]
         rows.args["from_"].this.args["alias"].set("columns", columns)
@@ -192,7 +192,8 @@ class CreateFunction(OwnStatement):
         expand_macros(expanded, context)
         for called in expanded.find_all(exp.Anonymous):
             if fold(called.name) == fold(self.name.name):
-                raise _refused(called, "a function that calls itself", "use WITH RECURSIVE")
+                message = "a function that calls itself is not supported"
+                raise _refused(called, message, "use WITH RECURSIVE")
         check_functions(expanded, sequences=True)
         for table in expanded.find_all(exp.Table):
             if is_named(table) and not is_cte(table):
@@ -246,7 +247,7 @@ def _parsed_body(form: FunctionForm, name: exp.Table) -> exp.Query:
             return exp.select("*").from_(source, copy=False)
     raise _refused(
         name,
-        "a function whose body is not one query",
+        "a function whose body is not one query is not supported",
         "write one SELECT, and run other statements in the application, in one transaction",
     )
 
@@ -303,7 +304,7 @@ def _value_of(query: exp.Query) -> exp.Expr:
 
 
 def _check_width(query: exp.Expr, width: int, name: exp.Table) -> None:
-    """Raise INVALID_DEFINITION for a query with more or fewer outputs than the function."""
+    """Raise INVALID_FUNCTION for a query with more or fewer outputs than the function."""
     outputs = query.selects if isinstance(query, exp.Query) else []
     if len(outputs) != width and not any(output.is_star for output in outputs):
         message = f"the query of function {name.name} has {len(outputs)} columns, not {width}"
@@ -379,5 +380,4 @@ def _invalid(node: exp.Expr, message: str, advice: str) -> PalimpsestError:
 
 
 def _refused(node: exp.Expr, message: str, advice: str) -> PalimpsestError:
-    shown = message if message.endswith(("hide", "PostgreSQL's")) else f"{message} is not supported"
-    return PalimpsestError(Code.NOT_SUPPORTED, shown, advice=advice, position=position_of(node))
+    return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from journal.model.schema import Column
-from rewriter.functions import VOLATILE_FUNCTIONS, function_name
+from rewriter.functions import function_name
 
 ColumnOf = Callable[[exp.Column], Column | None]
 """Finds the stored column that an expression names, None where that is not certain."""
@@ -91,16 +91,6 @@ def decimal_places(node: exp.Expr, column_of: ColumnOf) -> int | None:
             return _places(node.to.sql(dialect="duckdb"))
         case _:
             return None
-
-
-def is_random(node: exp.Expr) -> bool:
-    """True for a value that another look at the same row may not give again."""
-    for part in node.walk():
-        if isinstance(part, exp.Rand | exp.Randn | exp.Uuid | exp.NextValueFor):
-            return True
-        if isinstance(part, exp.Anonymous) and function_name(part) in VOLATILE_FUNCTIONS:
-            return True
-    return False
 
 
 def has_two_faces(node: exp.Expr, column_of: ColumnOf) -> bool:

@@ -18,12 +18,12 @@ from journal.model.segment import Tier
 from journal.sql.relations import Reader
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
+from rewriter.functions import is_random
 from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.exact_values import (
     decimal_places,
     has_two_faces,
     is_exact,
-    is_random,
     is_whole,
 )
 from rewriter.reading.key_lookup import pinned_keys

@@ -16,8 +16,8 @@ from sqlglot import exp
 from journal.model.schema import Table, fold
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
+from rewriter.functions import is_random
 from rewriter.name_resolution import is_cte, table_name
-from rewriter.reading.exact_values import is_random
 from rewriter.reading.result_names import result_name
 from rewriter.reading.scopes import is_named
 
