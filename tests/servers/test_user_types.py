@@ -27,7 +27,7 @@ QUESTIONS = (
         "SELECT proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),"
         " pg_get_function_identity_arguments(p.oid), pronargs, proretset, prorettype, proargnames"
         " FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace"
-        " WHERE nspname = 'kinds' ORDER BY proname"
+        " WHERE nspname = 'kinds' AND proname IN ('area', 'ones') ORDER BY proname"
     ),
     (
         "SELECT t.typname, e.enumlabel, e.enumsortorder FROM pg_enum e"
