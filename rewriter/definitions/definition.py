@@ -39,6 +39,7 @@ from rewriter.definitions.generated_columns import (
     numbered,
     numbered_if_serial,
 )
+from rewriter.definitions.generated_values import present_value
 from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.row_columns import over_physical, renamed_columns
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
@@ -253,6 +254,7 @@ class TableDraft:
         """Take in the columns of another table, and as much of the rest as ``parts`` names."""
         names: dict[str, str] = {}
         for stored in source.columns:
+            made = present_value(source, stored) if "generated" in parts else None
             self.check_new_column(stored.name, ident(stored.name))
             names[stored.physical] = self.new_physical(stored.name)
             self.columns.append(
@@ -262,7 +264,7 @@ class TableDraft:
                     default=stored.default if "defaults" in parts else None,
                     identity=stored.identity if "identity" in parts else None,
                     comment=stored.comment if "comments" in parts else None,
-                    generated=stored.generated if "generated" in parts else None,
+                    generated=None if made is None else canonical_text(made),
                     initial=None,
                 )
             )

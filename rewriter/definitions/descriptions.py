@@ -16,6 +16,7 @@ from journal.sql.native_words import shown_text
 from journal.sql.relations import collated, ident
 from journal.sql.sql import expression
 from journal.sql.unique_keys import index_parameters
+from rewriter.definitions.generated_values import present_value
 
 Constraint = tuple[str, str, Sequence[str]]
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|DECIMAL\([^)]*\)|[A-Za-z_][A-Za-z_0-9]*""")
@@ -96,13 +97,11 @@ def describe_rows(table: Table) -> list[tuple[str | None, ...]]:
 
 def generation_text(table: Table, column: Column) -> str | None:
     """The expression of a generated column over the columns' present names; None for others."""
-    if column.generated is None:
+    value = present_value(table, column)
+    if value is None:
         return None
-    names = {c.physical: c.name for c in table.columns}
-    value = expression(column.generated)
     for used in value.find_all(exp.Column):
-        name = names.get(used.name, used.name)
-        used.set("this", exp.to_identifier(name, quoted=not name.isidentifier()))
+        used.this.set("quoted", not used.name.isidentifier())
     return str(value.sql(dialect="duckdb"))
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table
+from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 
 
@@ -22,6 +23,17 @@ def generated_value(table: Table, stored: Column, value: Callable[[str], exp.Exp
             inner = generated_value(table, read, value)
         used.replace(inner)
     return cast(held, stored.type)
+
+
+def present_value(table: Table, stored: Column) -> exp.Expr | None:
+    """The expression of a generated column over the columns' present names; None for others."""
+    if stored.generated is None:
+        return None
+    held = exp.Paren(this=expression(stored.generated))
+    for used in held.find_all(exp.Column):
+        used.set("this", ident(table.by_physical(used.name).name))
+    found: exp.Expr = held.this
+    return found
 
 
 def with_generated(table: Table, written: frozenset[str]) -> frozenset[str]:

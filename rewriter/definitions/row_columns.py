@@ -14,6 +14,7 @@ from journal.model.schema import Index, TableName, fold
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import expression
+from rewriter.definitions.canonical_texts import canonical_text
 
 
 def column_path(used: exp.Column, table: TableName, known: Collection[str]) -> list[str] | None:
@@ -56,7 +57,7 @@ def renamed_columns(index: Index, names: Mapping[str, str]) -> Index:
         value = exp.Paren(this=expression(text))
         for used in value.find_all(exp.Column):
             used.set("this", ident(names.get(used.name, used.name)))
-        return str(value.this.sql(dialect="duckdb"))
+        return canonical_text(value.this)
 
     def of(columns: Iterable[str]) -> tuple[str, ...]:
         return tuple(names.get(name, name) for name in columns)

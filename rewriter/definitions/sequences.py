@@ -19,6 +19,7 @@ from journal.model.schema import Column, Sequence, Table, TableName, fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.functions import SEQUENCE_FUNCTIONS, function_name
 from rewriter.name_resolution import is_in_temp_schema, position_of
 
@@ -176,7 +177,7 @@ def renamed_default(column: Column, old: TableName, new: TableName) -> Column:
         named = exp.to_table(str(call.expressions[0].name), dialect="duckdb")
         if TableName(named.db, named.name).key == old.key:
             call.set("expressions", [_literal(new)])
-    return replace(column, default=holder.this.sql(dialect="duckdb"))
+    return replace(column, default=canonical_text(holder.this))
 
 
 def users_of(
@@ -256,7 +257,7 @@ def _with_named_default(column: Column, context: RewriteContext) -> Column:
             "expressions", [exp.Literal.string(source.shown) if name is None else _literal(name)]
         )
         whole_call(call).replace(call)
-    return replace(column, default=holder.this.sql(dialect="duckdb")) if calls else column
+    return replace(column, default=canonical_text(holder.this)) if calls else column
 
 
 def _may_call(text: str) -> bool:

@@ -13,6 +13,7 @@ from journal.model.schema import CatalogSnapshot, Column, Table, TableName
 from journal.sql import dialects
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout
+from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.user_types import (
     declared_type,
     enum_text,
@@ -97,7 +98,7 @@ def with_expressions(
             is_one = is_one or _stands_beside(literal, columns_of_it)
             if label is not None and is_one and literal.is_string and literal.name == label[0]:
                 literal.replace(exp.Literal.string(label[1]))
-        return str(holder.this.sql(dialect="duckdb"))
+        return canonical_text(holder.this)
 
     columns = [
         replace(
