@@ -1,7 +1,7 @@
 """Refuses calls whose extra arguments sqlglot drops, such as ``mod(7, 4, 2)``.
 
 Its builders of functions take what they know of, and pass over the rest, and so do its generators.
-A call with more is refused, as a store refuses it. Pure.
+A call with more is refused, as a store refuses it, and so is ``@`` without a number. Pure.
 """
 
 from __future__ import annotations
@@ -35,8 +35,17 @@ _KEPT_CALLS = 4_096
 def check_arguments(tokens: Sequence[Token], ast: exp.Expr, dialect: str) -> None:
     """Raise UNKNOWN_FUNCTION for a call of which the tree of a statement lacks an argument.
 
-    ``tokens`` are those that the tree was made of, in a dialect by sqlglot's name for it.
+    ``tokens`` are those that the tree was made of, in a dialect by sqlglot's name for it. Raises
+    SYNTAX for ``@``, which is ``abs``, before nothing.
     """
+    signs = [token for token in tokens if token.text == "@"]
+    if signs and any(node.this is None for node in ast.find_all(exp.Abs)):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "something is missing behind @",
+            advice="give the number whose sign it takes away",
+            position=Position(signs[-1].line, signs[-1].col),
+        )
     found = [
         token
         for place, token in enumerate(tokens[:-1])

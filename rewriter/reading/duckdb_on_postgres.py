@@ -20,16 +20,13 @@ from collections.abc import Callable
 import sqlglot
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Table, fold
 from journal.model.trees import copy_tree, with_changed_trees
-from journal.sql.builders import call, fill, sources_of
+from journal.sql.builders import call, fill
 from journal.sql.lowering.qualify import rank_distinct
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
-from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.duckdb_alike import (
     CHOICES,
     spell_choice,
@@ -65,6 +62,7 @@ from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spel
 from rewriter.reading.duckdb_recursion import spell_recursion
 from rewriter.reading.duckdb_rows import spell_rows
 from rewriter.reading.duckdb_sources import with_laterals
+from rewriter.reading.duckdb_structs import refuse_row, refuse_whole_row
 from rewriter.reading.duckdb_truths import (
     COLLATED,
     TRUTHS,
@@ -238,52 +236,10 @@ def _called(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         return exp.cast(exp.Null(), "INT[]", dialect="duckdb")
     if function_name(node) == "pg_sleep":
         return fill("(CASE WHEN slept IS NULL THEN 1 END)", slept=node)
+    if function_name(node) == "json_array_length":
+        return call("json_list_length", *node.expressions)
     is_one = function_name(node) in {"to_json", "json_quote"} and len(node.expressions) == 1
     return call("json_of", node.expressions[0]) if is_one else None
-
-
-def _row(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """A row as an output is a STRUCT."""
-    output = node.parent if isinstance(node.parent, exp.Alias) else node
-    in_values = isinstance(node.parent, exp.Tuple) and isinstance(node.parent.parent, exp.Values)
-    if in_values or (isinstance(output.parent, exp.Select) and output.arg_key == "expressions"):
-        raise _no_struct("a row as an output", node)
-    return None
-
-
-def _whole_row(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """The name of a table stands for a STRUCT of its columns, if no column has the name."""
-    select = node.parent.parent if isinstance(node.parent, exp.Alias) else node.parent
-    if not isinstance(node, exp.Column) or not isinstance(select, exp.Select) or node.table:
-        return None
-    if node.arg_key != "expressions" and not isinstance(node.parent, exp.Alias):
-        return None
-    for source in sources_of(select):
-        is_meant = fold(source.alias_or_name) == fold(node.name)
-        if (
-            is_meant
-            and isinstance(source, exp.Table | exp.Subquery)
-            and _lacks(source, node, types)
-        ):
-            raise _no_struct("a whole row as a value", node)
-    return None
-
-
-def _lacks(source: exp.Expr, node: exp.Column, types: DuckDBTypes) -> bool:
-    """True for a table of which is known that it has no column of a name."""
-    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
-        return False
-    found = types.context.catalog.get(table_name(source, types.context))
-    return isinstance(found, Table) and found.find(node.name) is None
-
-
-def _no_struct(what: str, node: exp.Expr) -> PalimpsestError:
-    return PalimpsestError(
-        Code.NOT_SUPPORTED,
-        f"a PostgreSQL store has no STRUCT values, such as {what}",
-        advice="list the columns",
-        position=position_of(node),
-    )
 
 
 def _select(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -396,8 +352,8 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.GenerateSeries: spell_series,
     **dict.fromkeys(COUNTED, spell_counts),
     **dict.fromkeys((exp.Anonymous, *ELEMENTWISE), _called),
-    exp.Tuple: _row,
-    exp.Column: _whole_row,
+    exp.Tuple: refuse_row,
+    exp.Column: refuse_whole_row,
     exp.Select: _select,
     **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), spell_set),
     exp.Values: spell_rows_of_values,

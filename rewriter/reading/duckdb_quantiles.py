@@ -1,6 +1,7 @@
 """Medians and quantiles of DuckDB's dialect on a PostgreSQL store. Pure.
 
 median(d), quantile_cont(d, 0.25)      of DECIMALs: cut off to their digits
+median(s)                              quantile_disc(s, 0.5)
 quantile_disc(x, 0.5 ORDER BY x DESC)  percentile_disc(0.5) WITHIN GROUP (ORDER BY x DESC)
 """
 
@@ -11,12 +12,16 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call
 from rewriter.name_resolution import position_of
-from rewriter.reading.duckdb_types import DuckDBTypes
+from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
 
 
 def spell_median(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """``median(x)``."""
-    return _with_digits(node, types.of(node.this).kind or "")
+    """``median(x)``; of texts and lists it is one of the values."""
+    kind = types.of(node.this).kind or ""
+    is_one = kind in TEXTS or kind.endswith("[]")
+    if is_one and not isinstance(node.parent, exp.Window):
+        return exp.PercentileDisc(this=node.this.copy(), expression=exp.Literal.number("0.5"))
+    return _with_digits(node, kind)
 
 
 def spell_quantile(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:

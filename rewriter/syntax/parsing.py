@@ -35,6 +35,7 @@ from rewriter.syntax.identity_options import with_ordered_identities
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.interval_units import spell_out_units
+from rewriter.syntax.leading_from import hang_joins
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.next_value import spell_next_value
@@ -176,7 +177,7 @@ def _statement(
         if DIALECTS[dialect] == "postgres":
             ast = with_words_spelled_out(into_as_table(ast))
         if DIALECTS[dialect] == "duckdb":
-            ast = number_rows(group_instead(spell_out_repeated(ast)))
+            ast = number_rows(group_instead(hang_joins(spell_out_repeated(ast))))
         if DIALECTS[dialect] == "postgres" and bytea.may_be_marked(own_text):
             ast = bytea.mark(ast)
         if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):

@@ -28,7 +28,7 @@ SETUP = (
     (4, 10, 400, -3.25, 0.01, 'date', '2023-12-31', '2023-12-31 00:00:00', true),
     (5, 30, NULL, 0.0, -5.50, NULL, '2024-03-10', '2024-03-10 12:00:00', false)""",
 )
-_QUERY = re.compile(r"(SELECT|DESCRIBE)\b", re.I)
+_QUERY = re.compile(r"(SELECT|FROM|DESCRIBE)\b", re.I)
 _FAILED = "failed"
 
 
@@ -71,6 +71,12 @@ def test_words_of_duckdb_mean_what_they_mean_there(con: Connection, each: int) -
         ("CREATE TABLE u (x DECIMAL(39))", "PAL-216"),
         ("SELECT '01/02/2024'::DATE", "PAL-317"),
         ("SELECT t FROM t", "PAL-110"),
+        ("SELECT q FROM (SELECT a, id FROM t) AS q", "PAL-110"),
+        ("WITH q AS (SELECT 1 AS a) SELECT q::VARCHAR FROM q", "PAL-110"),
+        ("SELECT max(t) FROM t", "PAL-110"),
+        ("SELECT q FROM unnest([1, 2]) AS q(v)", "PAL-110"),
+        ("SELECT * EXCLUDE (t.id) FROM t JOIN (SELECT 1 AS id) AS o USING (id)", "PAL-110"),
+        ("SELECT count(*) FROM t, t AS o USING SAMPLE 3 ROWS", "PAL-110"),
         ("SELECT (1, 2)", "PAL-110"),
         ("SUMMARIZE t", "PAL-110"),
         ("SELECT median(dt) FROM t", "PAL-110"),

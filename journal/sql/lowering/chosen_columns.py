@@ -74,20 +74,33 @@ def chosen(item: exp.Columns, starred: Starred) -> list[exp.Expr]:
 
 def columns_of_star(star: exp.Expr, columns: Sequence[tuple[str, str]]) -> list[exp.Expr]:
     """What a star with EXCLUDE, REPLACE or RENAME stands for, of columns by alias and name."""
-    left_out = {fold(e.name) for e in star.args.get("except_") or ()}
+    left_out = star.args.get("except_") or ()
     replaced = {fold(e.alias): e for e in star.args.get("replace") or ()}
-    renamed = {fold(e.this.name): e.alias for e in star.args.get("rename") or ()}
+    renamed = star.args.get("rename") or ()
     kept: list[exp.Expr] = []
     for alias, name in columns:
-        key = fold(name)
-        if key in left_out:
+        if any(_is_meant(e, alias, name) for e in left_out):
             continue
-        if key in replaced:
-            kept.append(replaced[key].copy())
+        if fold(name) in replaced:
+            kept.append(replaced[fold(name)].copy())
             continue
         column = _column(alias, name)
-        kept.append(exp.alias_(column, renamed[key], quoted=True) if key in renamed else column)
+        names = [e.alias for e in renamed if _is_meant(e.this, alias, name)]
+        kept.append(exp.alias_(column, names[0], quoted=True) if names else column)
     return kept
+
+
+def _is_meant(named: exp.Expr, alias: str, name: str) -> bool:
+    """True for a column that ``EXCLUDE (t.a)`` or ``EXCLUDE (a)`` names.
+
+    Raises NOT_SUPPORTED for ``t.a`` where the column is joined by name, as that of both.
+    """
+    of = named.text("table")
+    if fold(named.name) != fold(name):
+        return False
+    if of and not alias:
+        raise _refused("EXCLUDE of one side of a joined column", "list the columns")
+    return not of or fold(of) == fold(alias)
 
 
 def _uses(item: exp.Expr) -> list[exp.Columns]:

@@ -63,7 +63,7 @@ def prepare_selects(
         _move_qualify(select)
     for operation in holder.find_all(exp.SetOperation):
         if _all_ordered(operation) is not None:
-            _order_by_all(operation, len(result_names(operation) or ()))
+            _order_by_all(operation, _width_of(operation))
     prepared = holder.this
     assert isinstance(prepared, exp.Expr)
     prepared.pop() if prepared.parent is not None else None
@@ -303,6 +303,16 @@ def _widths(select: exp.Select) -> list[int]:
     if None in found:
         raise _refusal("ORDER BY ALL and GROUP BY ALL behind such a star", "list the columns")
     return [len(columns or ()) for columns in found]
+
+
+def _width_of(operation: exp.SetOperation) -> int:
+    """How many columns a set operation has: those of its first query, if not joined by name."""
+    first: exp.Expr = operation
+    while isinstance(first, exp.SetOperation | exp.Subquery) and not first.args.get("by_name"):
+        first = first.this
+    if isinstance(first, exp.Select):
+        return sum(_widths(first))
+    return len(result_names(operation) or ())
 
 
 def _all_ordered(select: exp.Query) -> exp.Ordered | None:

@@ -47,29 +47,38 @@ def _sampled(sample: exp.TableSample) -> None:
     _check_sample(sample)
     chance = exp.Anonymous(this="random")
     alias = source.args.get("alias")
-    if isinstance(source, exp.Select):
-        bare = source.copy()
-        bare.set("sample", None)
-        found = exp.select("*").from_(bare.subquery(_SAMPLED, copy=False))
-    else:
-        inner = source.copy()
-        inner.set("sample", None)
-        found = exp.select("*").from_(inner)
     percent, size = sample.args.get("percent"), sample.args.get("size")
-    if percent is not None:
-        part = exp.Div(this=percent.copy(), expression=exp.Literal.number(100))
-        found = found.where(exp.LT(this=chance, expression=part))
-    elif isinstance(size, exp.Literal):
-        found = found.order_by(exp.Ordered(this=chance)).limit(size.copy())
-    else:
+    part = exp.Div(this=percent and percent.copy(), expression=exp.Literal.number(100))
+    taken = exp.LT(this=chance, expression=part)
+    if percent is None and not isinstance(size, exp.Literal):
         raise _refused("such a sample", "give a percentage, or a number of rows")
     if isinstance(source, exp.Select):
-        source.replace(found)
-        return
+        source.set("sample", None)
+        if percent is not None:
+            source.where(taken, copy=False)
+            return
+        source = _single_source(source)
+        alias = source.args.get("alias")
+    inner = source.copy()
+    inner.set("sample", None)
+    found = exp.select("*").from_(inner)
+    if isinstance(size, exp.Literal):
+        found = found.order_by(exp.Ordered(this=chance)).limit(size.copy())
+    else:
+        found = found.where(taken)
     subquery = found.subquery(copy=False)
     named = alias.copy() if alias is not None else exp.TableAlias(this=ident(source.alias_or_name))
     subquery.set("alias", named)
     source.replace(subquery)
+
+
+def _single_source(select: exp.Select) -> exp.Expr:
+    """The one relation of a query, from which USING SAMPLE takes rows before WHERE and GROUP BY."""
+    from_ = select.args.get("from_")
+    several = select.args.get("joins") or select.args.get("laterals")
+    if from_ is None or several or from_.this.args.get("joins"):
+        raise _refused("sample of so many rows of a join", "take it of a subquery")
+    return from_.this  # type: ignore[no-any-return]
 
 
 def _check_sample(sample: exp.TableSample) -> None:

@@ -82,7 +82,8 @@ def _name_text(node: exp.In) -> None:
     """Name the column of ``IN (SELECT 'x')``; without it Spark takes SELECT for the type of 'x'."""
     query = node.args.get("query")
     select = query.unnest() if isinstance(query, exp.Subquery) else query
-    if isinstance(select, exp.Select) and isinstance(select.expressions[0], exp.Literal):
+    first = select.expressions[:1] if isinstance(select, exp.Select) else []
+    if isinstance(select, exp.Select) and first and isinstance(first[0], exp.Literal):
         select.set("expressions", [exp.alias_(select.expressions[0], "_1", quoted=True)])
 
 

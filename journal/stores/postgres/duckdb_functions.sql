@@ -499,6 +499,62 @@ RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
                 THEN ARRAY(SELECT json_object_keys($1)) ELSE '{}'::text[] END
 $$
 
+CREATE OR REPLACE FUNCTION _palimpsest.json_type(text)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT _palimpsest.json_type($1::json)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_type(text, text)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT _palimpsest.json_type($1::json, $2)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_type(json, text[])
+RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT ARRAY(SELECT _palimpsest.json_type($1, p) FROM unnest($2) WITH ORDINALITY AS u(p, n)
+     ORDER BY n)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_type(text, text[])
+RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT _palimpsest.json_type($1::json, $2)'
+
+-- What is no list has no elements.
+CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(json)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE json_typeof($1) WHEN 'array' THEN json_array_length($1) ELSE 0 END
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(text)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT _palimpsest.json_list_length($1::json)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(json, text)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT _palimpsest.json_list_length(CASE WHEN $2 LIKE '/%'
+        THEN $1 #> string_to_array(substr($2, 2), '/') ELSE _palimpsest.json_at($1, $2) END)
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(text, text)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT _palimpsest.json_list_length($1::json, $2)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(json, text[])
+RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT ARRAY(SELECT _palimpsest.json_list_length($1, p)
+     FROM unnest($2) WITH ORDINALITY AS u(p, n) ORDER BY n)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(text, text[])
+RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT _palimpsest.json_list_length($1::json, $2)'
+
+-- By how much a series ends before an end that is not a part of it.
+CREATE OR REPLACE FUNCTION _palimpsest.short_step(bigint)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS 'SELECT sign($1)::integer'
+
+CREATE OR REPLACE FUNCTION _palimpsest.short_step(interval)
+RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN $1 < interval '0' THEN interval '-1 microsecond'
+                ELSE interval '1 microsecond' END
+$$
+
 -- JSON without blanks between its parts.
 CREATE OR REPLACE FUNCTION _palimpsest.json_dense(json)
 RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$

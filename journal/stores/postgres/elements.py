@@ -185,7 +185,7 @@ def _up_to_end(node: exp.Expr) -> exp.Expr | None:
         one = _SHORT.copy()
         is_down |= isinstance(in_time, exp.Interval) and in_time.name.startswith("-")
     elif step is not None and not isinstance(step, exp.Literal | exp.Neg):
-        one = exp.cast(exp.Sign(this=step.copy()), "INT")
+        one = call("short_step", step)
     before = exp.Add if is_down else exp.Sub
     made = node.copy()
     made.set("end", before(this=exp.paren(end.copy(), copy=False), expression=one))

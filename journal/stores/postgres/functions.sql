@@ -85,7 +85,8 @@ $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.json_type(json, text)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-    SELECT _palimpsest.json_type(_palimpsest.json_at($1, $2))
+    SELECT _palimpsest.json_type(CASE WHEN $2 LIKE '/%'
+        THEN $1 #> string_to_array(substr($2, 2), '/') ELSE _palimpsest.json_at($1, $2) END)
 $$
 
 -- PostgreSQL has ANY_VALUE since version 16.

@@ -1,6 +1,8 @@
 -- Texts on which parser, rewriter or a store's SQL once failed without a code, each under its dialect.
 
 -- duckdb
+SELECT k FROM main.t WHERE k IN (SELECT FROM main.u);
+CREATE TABLE main.goods (id INTEGER PRIMARY KEY, price INTEGER, total INTEGER GENERATED ALWAYS AS (price * @));
 CREATE TABLE unit (price INTEGER, amount_sold AS (price) PRIMARY KEY);
 CREATE VIEW v AS SELECT * FROM (SELECT * FROM (t1 CROSS JOIN t2) same) ss, t3;
 ALTER TABLE main.t SET;
