@@ -155,7 +155,7 @@ def _hand_out(
 ) -> int | None:
     """Have the rows of a restore written into an open folder; how many change, None if not so."""
     session, journal = context.session, context.journal
-    asked = StatementRequest(parsed, {}, session.settings.unrestricted, "duckdb")
+    asked = StatementRequest(parsed, {}, session.settings.unrestricted, session.dialect)
     statement = journal.statement(begun)
     try:
         statement.leave_positions(sides.table.id)

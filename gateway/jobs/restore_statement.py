@@ -73,7 +73,7 @@ def write_difference(context: JobContext, begun: Transaction, difference: Restor
     session = context.session
     begun.shown.append((difference.backup_table, difference.manifest))
     settings = session.settings.unrestricted
-    asked = StatementRequest(parse_restore(context, difference), {}, settings, "duckdb")
+    asked = StatementRequest(parse_restore(context, difference), {}, settings, session.dialect)
     outcome = session.executor.run(begun, asked, session.cancellation)
     return max(0, outcome.row_count)
 

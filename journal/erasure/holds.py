@@ -31,6 +31,7 @@ from journal.model.schema import Table, fold
 from journal.model.store_session import StoreSession
 from journal.records import maintenance as rows_of
 from journal.sql import dialects
+from journal.sql.native_words import with_kept_words
 from journal.sql.relations import column, ident
 from journal.transactions.expiry import Holding
 from journal.transactions.protocol import OpenJournal
@@ -310,7 +311,7 @@ def physical_predicate(condition: exp.Expr, table: Table) -> str:
         node.set("this", ident(named.physical))
         node.set("table", None)
         node.set("db", None)
-    return result.sql(dialect="duckdb")
+    return with_kept_words(result).sql(dialect="duckdb")
 
 
 def _read(rows: Iterable[tuple[Any, ...]]) -> list[Hold]:

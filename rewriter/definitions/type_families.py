@@ -19,6 +19,8 @@ def type_family(type_text: str) -> str:
     >>> type_family("DECIMAL(10, 2)"), type_family("TIMESTAMPTZ"), type_family("UUID")
     ('number', 'date', 'UUID')
     """
+    if type_text.upper() == "BIGNUM":
+        return "number"
     kind = exp.DataType.build(type_text, dialect="duckdb")
     for name, kinds in _FAMILIES:
         if kind.this in kinds:

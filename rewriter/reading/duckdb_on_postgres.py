@@ -20,7 +20,7 @@ from collections.abc import Callable
 import sqlglot
 from sqlglot import exp
 
-from journal.model.trees import copy_tree, with_changed_trees
+from journal.model.trees import copy_tree
 from journal.sql.builders import call, fill
 from journal.sql.lowering.qualify import rank_distinct
 from journal.sql.relations import ident
@@ -71,10 +71,10 @@ from rewriter.reading.duckdb_truths import (
 )
 from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
 from rewriter.reading.joined_stars import put_joined_in_place
+from rewriter.reading.row_conditions import WITH_SQL, with_changed_parts
 from rewriter.reading.spelling import result_spelling
 from rewriter.reading.value_types import ENUM_TYPE, KIND, UNTOLD
-from rewriter.statement import Explain, SqlStatement, Statement
-from rewriter.statements.own_statement import OwnStatement
+from rewriter.statement import Statement
 
 _GENERATOR = sqlglot.Dialect.get_or_raise("duckdb").generator()
 
@@ -83,9 +83,9 @@ def in_words_of_postgres(statement: Statement, context: RewriteContext) -> State
     """A statement of DuckDB's dialect as a PostgreSQL store takes it; others as they are."""
     if DIALECTS.get(context.dialect) != "duckdb" or not context.capabilities.postgres_functions:
         return statement
-    if not isinstance(statement, SqlStatement | Explain | OwnStatement):
+    if not isinstance(statement, WITH_SQL):
         return statement
-    return with_changed_trees(statement, lambda tree: _changed(tree, context))
+    return with_changed_parts(statement, lambda tree: _changed(tree, context))
 
 
 def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:

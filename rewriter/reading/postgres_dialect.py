@@ -70,9 +70,9 @@ from rewriter.reading.postgres_sources import (
 )
 from rewriter.reading.postgres_typed import NATIVE, TYPED, TYPED_CALLS
 from rewriter.reading.postgres_whole_rows import check_whole_rows
+from rewriter.reading.row_conditions import WITH_SQL, with_changed_parts
 from rewriter.reading.value_types import KIND, ValueTypes
-from rewriter.statement import Explain, SqlStatement, Statement
-from rewriter.statements.own_statement import OwnStatement
+from rewriter.statement import Explain, Restore, SqlStatement, Statement
 from rewriter.syntax.postgres_names import postgres_name
 
 _CALLS = {
@@ -128,16 +128,16 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
     """
     if DIALECTS.get(context.dialect) != "postgres":
         return statement
-    if not isinstance(statement, SqlStatement | Explain | OwnStatement):
+    if not isinstance(statement, WITH_SQL):
         return statement
-    found = with_changed_trees(
+    found = with_changed_parts(
         statement, lambda tree: _changed(with_typed_arguments(tree, context), context)
     )
-    is_own = isinstance(statement, OwnStatement)
-    defines = is_own or isinstance(getattr(statement, "ast", None), DEFINING)
+    keeps = not isinstance(statement, SqlStatement | Explain | Restore)
+    defines = keeps or isinstance(getattr(statement, "ast", None), DEFINING)
     if not defines or not context.capabilities.postgres_functions:
         return found
-    return with_changed_trees(found, lambda tree: marked_definition(tree, is_whole=is_own))
+    return with_changed_trees(found, lambda tree: marked_definition(tree, is_whole=keeps))
 
 
 def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
@@ -252,7 +252,7 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, postgres_rows.KINDS):
         return postgres_rows.concerns_rows(node)
     if isinstance(node, postgres_numbers.KINDS) and not _is_text(node):
-        return postgres_numbers.concerns_numbers(node, context)
+        return postgres_numbers.concerns_numbers(node)
     return postgres_operators.concerns_operators(node)
 
 
