@@ -14,9 +14,8 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import fill
-from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
-from rewriter.reading.value_kinds import DIGITS, FRACTION
+from rewriter.reading.value_kinds import DIGITS, FRACTION, WHOLE_KINDS
 from rewriter.reading.value_types import KIND, ValueTypes
 
 _INTERVAL = exp.DType.INTERVAL
@@ -34,7 +33,7 @@ _WHOLE_QUOTIENT = (
 KINDS = (exp.DataType, exp.Div, exp.IntDiv, exp.Literal)
 
 
-def concerns_numbers(node: exp.Expr, context: RewriteContext) -> bool:
+def concerns_numbers(node: exp.Expr) -> bool:
     """True for a type, a division or a constant that is spelled otherwise or refused."""
     if isinstance(node, exp.Literal):
         return not node.is_string and len(node.name) > DIGITS and not _becomes_float(node)
@@ -42,7 +41,7 @@ def concerns_numbers(node: exp.Expr, context: RewriteContext) -> bool:
         return node.this is exp.DType.DECIMAL and not (node.expressions and _fits(node))
     if isinstance(node, exp.IntDiv):
         return isinstance(node.parent, exp.Cast)
-    return bool(node.args.get("typed")) and context.capabilities.divides_by_type
+    return bool(node.args.get("typed"))
 
 
 def spell_number(node: exp.Expr, types: ValueTypes) -> None:
@@ -61,6 +60,9 @@ def spell_number(node: exp.Expr, types: ValueTypes) -> None:
         node.set("expressions", _digits(node))
     elif isinstance(node, exp.IntDiv):
         _spell_quotient(node, types)
+    elif not types.context.capabilities.divides_by_type:
+        if all(types.of(side).kind in WHOLE_KINDS for side in _operands(node)):
+            node.replace(exp.IntDiv(this=node.this, expression=node.expression))
     elif not any(_is_no_number(side, types) for side in _operands(node)):
         left = node.this
         if any(_is_numeric(side, types) for side in _operands(node)):

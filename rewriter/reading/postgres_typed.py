@@ -197,6 +197,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
                 left = exp.cast(left, "DOUBLE", dialect="duckdb")
             if is_numeric or is_float or WHOLE_KINDS & {*kinds.values()}:
                 return exp.IntDiv(this=left, expression=made.expression)
+        elif {*kinds.values()} <= WHOLE_KINDS:
+            return exp.IntDiv(this=made.this, expression=made.expression)
     return made
 
 

@@ -583,3 +583,18 @@ def test_dates_are_read_by_names_of_months(store: Store) -> None:
     con = store.connect(dialect="postgres")
     query = "SELECT to_date('05 Dec 2000', 'DD Mon YYYY'), to_date('2000-12-05', 'YYYY-MM-DD')"
     assert con.execute(query).fetchall() == [(date(2000, 12, 5), date(2000, 12, 5))]
+
+
+@pytest.mark.also_on("hive")
+def test_whole_numbers_give_whole_quotients(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER, d INTEGER DEFAULT 7 / 2,"
+        " g INTEGER GENERATED ALWAYS AS (a / 2) STORED, CHECK (a / 2 <> 5))"
+    )
+    con.execute("INSERT INTO t (k, a) VALUES (1, 7), (2, -7)")
+    con.execute("CREATE VIEW v AS SELECT k, a / 2 AS h FROM t")
+    query = "SELECT t.k, t.a / 2, g, d, h, t.a / 2.0 FROM t, v WHERE t.k = v.k ORDER BY 1"
+    assert con.execute(query).fetchall() == [(1, 3, 3, 3, 3, 3.5), (2, -3, -3, 3, -3, -3.5)]
+    with pytest.raises(gateway.IntegrityError, match="t_a_check"):
+        con.execute("INSERT INTO t (k, a) VALUES (3, 11)")
