@@ -13,9 +13,8 @@ from journal.model.schema import Column, Table
 from journal.model.segment import Fields, RowCounts
 from journal.sql.builders import fill
 from journal.sql.relations import column, ident, version_type
-from journal.sql.sql import cast, data_type
+from journal.sql.sql import cast, data_type, expression
 
-_DIALECT = "duckdb"
 WRITTEN_AS = "palimpsest_written_as"
 """Where a cast of a value says which type the value was written with."""
 
@@ -67,7 +66,7 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Select
 
 def added_value(stored: Column) -> exp.Expr:
     """What a column has in rows that were written before it was added, in its present type."""
-    value: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
+    value: exp.Expr = expression(stored.initial or "NULL")
     for later in (*stored.earlier_types, stored.type):
         value = cast(value, later)
     return value

@@ -200,7 +200,7 @@ def check_condition(condition: exp.Expr, node: exp.Expr) -> None:
 
 
 def _over_value(text: str, value: exp.Expr) -> exp.Expr:
-    holder = exp.Paren(this=exp.maybe_parse(text, dialect="duckdb"))
+    holder = exp.Paren(this=dialects.stored(text))
     for used in list(holder.find_all(exp.Column)):
         used.replace(copy_tree(value))
     condition: exp.Expr = holder.this

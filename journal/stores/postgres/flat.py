@@ -25,7 +25,7 @@ from journal.sql.public_views import create_view
 from journal.sql.relations import Output, column, ident, union_all, version_type, version_value
 from journal.sql.relations_flat import FLAT, current_rows
 from journal.sql.row_layout import fields_of, rows_in_layout
-from journal.sql.sql import cast, data_type
+from journal.sql.sql import cast, data_type, expression
 from journal.stores.postgres.masks import segment_table, unmasked
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import EXACT, exact, rendered
@@ -139,8 +139,7 @@ def _added(table: Table, name: exp.Identifier, stored: Column) -> exp.Alter:
 
 def _initial(stored: Column) -> exp.Expr:
     """What a column shows of rows that were written before it came."""
-    initial: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect="duckdb")
-    return cast(initial, stored.type)
+    return cast(expression(stored.initial or "NULL"), stored.type)
 
 
 def refresh_views(
