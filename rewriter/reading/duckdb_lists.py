@@ -1,5 +1,6 @@
 """Lists of whole numbers of several widths in DuckDB's dialect on a PostgreSQL store. Pure.
 
+l || k                                     NULL, if one of them is
 l = [1], l || [1], CASE .. THEN l ELSE [1] END    of the wider type, which PostgreSQL does not find
 """
 
@@ -29,6 +30,17 @@ def widen_lists(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         if kind not in {None, widest}:
             value.replace(exp.cast(value.copy(), f"{widest}[]", dialect="duckdb"))
     return made
+
+
+def join_lists(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``l || k``, which PostgreSQL takes for the other one where one is NULL."""
+    both = (node.this, node.expression)
+    sides = [side for side in both if not isinstance(side, exp.Array)]
+    if not sides or not any((types.of(side).kind or "").endswith("[]") for side in both):
+        return None
+    joined = widen_lists(node, types) or node.copy()
+    is_null = exp.or_(*(exp.Is(this=side.copy(), expression=exp.Null()) for side in sides))
+    return exp.Case(ifs=[exp.If(this=exp.not_(is_null), true=joined)])
 
 
 def _values(node: exp.Expr) -> list[exp.Expr]:

@@ -3,10 +3,14 @@
 SELECT * FROM (SELECT 1 AS a, 2 AS a)    has the columns a and a_1
 SELECT * FROM (SELECT max(x) FROM t)     has the column max(x)
 SELECT NAME FROM t                       has the column name, if t calls it so
+SELECT max(x) AS x FROM t HAVING x > 1   asks for the maximum
+SELECT * LIKE 'a%' FROM t                has the columns of such names
 SELECT #1 FROM t                         has the first column of t
 """
 
 from __future__ import annotations
+
+import re
 
 from sqlglot import exp
 
@@ -77,6 +81,52 @@ def with_own_names(node: exp.Select, around: exp.Expr | None) -> exp.Select | No
         if name != old:
             output.replace(exp.alias_(output.unalias().copy(), ident(name), copy=False))
     return made
+
+
+def columns_like(node: exp.Expr) -> exp.Columns | None:
+    """COLUMNS with a regular expression for ``* LIKE 'a%'``; None for other conditions."""
+    is_whole = isinstance(node, exp.Star)
+    star, pattern = (node, node.args["ilike"]) if is_whole else (node.this, node.expression)
+    if not isinstance(star, exp.Star) or {*filter(star.args.get, star.args)} - {"ilike"}:
+        return None
+    if not isinstance(node.parent, exp.Select | exp.Alias) or not pattern.is_string:
+        return None
+    if isinstance(node, exp.SimilarTo):
+        wanted = f"(?s:{pattern.name})"
+    else:
+        parts = [_WILDCARDS.get(sign) or re.escape(sign) for sign in pattern.name]
+        wanted = f"(?{'is' if is_whole or isinstance(node, exp.ILike) else 's'}:{''.join(parts)})"
+    look = "?!" if node.args.get("negate") else "?:"
+    return exp.Columns(this=exp.Literal.string(rf"\A({look}{wanted}\Z)"))
+
+
+_WILDCARDS = {"%": ".*", "_": "."}
+
+
+def with_outputs_in_having(node: exp.Select) -> exp.Select | None:
+    """A SELECT whose HAVING has outputs in the place of their names, which are columns as well.
+
+    HAVING asks for the column where GROUP BY names it, or an aggregate is of it.
+    """
+    having, group = node.args.get("having"), node.args.get("group")
+    outputs = {fold(e.alias): e.this for e in node.expressions if isinstance(e, exp.Alias)}
+    grouped = {fold(e.name) for e in (group.expressions if group is not None else ())}
+    if having is None or not _outputs_meant(having, node, {*outputs} - grouped):
+        return None
+    made = node.copy()
+    for meant in _outputs_meant(made.args["having"], made, {*outputs} - grouped):
+        meant.replace(exp.paren(outputs[fold(meant.name)].copy(), copy=False))
+    return made
+
+
+def _outputs_meant(having: exp.Expr, select: exp.Select, names: set[str]) -> list[exp.Column]:
+    return [
+        named
+        for named in having.find_all(exp.Column)
+        if not named.table
+        and fold(named.name) in names
+        and named.find_ancestor(exp.AggFunc, exp.Query) is select
+    ]
 
 
 def _name(output: exp.Expr) -> str:

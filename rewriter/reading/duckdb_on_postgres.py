@@ -38,8 +38,14 @@ from rewriter.reading.duckdb_alike import (
 from rewriter.reading.duckdb_casts import spell_cast, spell_joined, spell_try_cast
 from rewriter.reading.duckdb_checks import CHECKED, check_node
 from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, sum_of
-from rewriter.reading.duckdb_lists import MIXED, widen_lists
-from rewriter.reading.duckdb_names import spell_place, with_own_names, with_stored_names
+from rewriter.reading.duckdb_lists import MIXED, join_lists, widen_lists
+from rewriter.reading.duckdb_names import (
+    columns_like,
+    spell_place,
+    with_outputs_in_having,
+    with_own_names,
+    with_stored_names,
+)
 from rewriter.reading.duckdb_nulls import (
     ELEMENTWISE,
     of_no_list,
@@ -103,10 +109,14 @@ def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
             continue
         made.meta.setdefault(KIND, types.of(node).kind)
         is_output = isinstance(node.parent, exp.Select | exp.Returning)
-        if is_output and node.arg_key == "expressions" and not isinstance(made, exp.Column):
+        if is_output and node.arg_key == "expressions" and not isinstance(made, _NAMED):
             made = exp.Alias(this=made, alias=ident(result_spelling(node)))
         node.replace(made)
     return _with_whole_sums(holder.this, types)
+
+
+_NAMED = (exp.Column, exp.Columns)
+"""What has the names of columns as an output."""
 
 
 def _in_words_of_postgres(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -166,6 +176,8 @@ def _bracket(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 def _like(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """Without ESCAPE nothing escapes."""
     pattern = node.expression
+    if isinstance(node.this, exp.Star):
+        return columns_like(node)
     if isinstance(node.parent, exp.Escape) or isinstance(pattern, exp.Any | exp.All | exp.Tuple):
         return None
     if isinstance(pattern, exp.Literal) and "\\" not in pattern.name:
@@ -174,8 +186,8 @@ def _like(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
 
 
 def _similar(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    if isinstance(node.parent, exp.Escape):
-        return None
+    if isinstance(node.parent, exp.Escape) or isinstance(node.this, exp.Star):
+        return columns_like(node)
     return exp.RegexpFullMatch(this=node.this.copy(), expression=node.expression.copy())
 
 
@@ -247,6 +259,7 @@ def _select(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     assert isinstance(node, exp.Select)
     made = with_stored_names(node, types.context) or node
     made = with_own_names(made, node.parent) or made
+    made = with_outputs_in_having(made) or made
     made = put_joined_in_place(made, types.context) or made
     made = with_laterals(made) or made
     made = _chosen(made) or made
@@ -325,9 +338,11 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.TryCast: spell_try_cast,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), spell_arithmetic),
     exp.Div: spell_quotient,
-    **dict.fromkeys((exp.DPipe, exp.Concat, exp.ConcatWs), spell_joined),
+    exp.DPipe: lambda node, types: spell_joined(node, types) or join_lists(node, types),
+    **dict.fromkeys((exp.Concat, exp.ConcatWs), spell_joined),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     exp.SimilarTo: _similar,
+    exp.Star: lambda node, _: columns_like(node) if node.args.get("ilike") else None,
     exp.Extract: _extract,
     exp.Overlay: _overlaid,
     exp.Reverse: lambda node, _: call("reverse_graphemes", node.this),

@@ -34,8 +34,9 @@ def spell_quantile(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         ordered = exp.Order(expressions=[item.copy() for item in part.expressions])
         made = exp.WithinGroup(this=type(node)(this=part.this.copy()), expression=ordered)
         part = part.this
-    is_one = isinstance(node, exp.PercentileCont) and not isinstance(part, exp.Array)
-    cut = _with_digits(made, kind) if is_one else None
+    cut = None
+    if isinstance(node, exp.PercentileCont):
+        cut = _with_digits(made, kind, "[]" if isinstance(part, exp.Array) else "")
     return cut or (None if made is node else made)
 
 
@@ -47,8 +48,9 @@ def spell_within(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return _with_digits(node, types.of(node.expression.expressions[0].this).kind or "")
 
 
-def _with_digits(node: exp.Expr, kind: str) -> exp.Expr | None:
-    """A value in the middle of DECIMALs with their digits; others are cut off.
+def _with_digits(node: exp.Expr, kind: str, listed: str = "") -> exp.Expr | None:
+    """A value in the middle of DECIMALs with their digits; others are cut off. ``listed``: "[]"
+    for several such values.
 
     Raises NOT_SUPPORTED for moments, between which PostgreSQL finds none.
     """
@@ -63,4 +65,5 @@ def _with_digits(node: exp.Expr, kind: str) -> exp.Expr | None:
         return None
     to = exp.DataType.build(kind, dialect="duckdb")
     digits = int(to.expressions[1].name) if len(to.expressions) > 1 else 0
-    return exp.Cast(this=call("trunc", exp.cast(node.copy(), "BIGNUM"), digits), to=to)
+    cut = call("trunc", exp.cast(node.copy(), f"BIGNUM{listed}", dialect="duckdb"), digits)
+    return exp.Cast(this=cut, to=exp.DataType.build(f"{kind}{listed}", dialect="duckdb"))

@@ -1,7 +1,7 @@
-"""``PIVOT t ON .. ORDER BY ..``, ``.. AS PIVOT t ON ..``, ``USING sum(x) + 1``, no ON at all.
+"""PIVOT with ORDER BY, behind AS and INSERT INTO t, ``ON x > 1``, ``USING sum(x) + 1``, without ON.
 
-sqlglot reads none of the first three, which tokens are put into a form for that it does read:
-``FROM (PIVOT t ON ..) ORDER BY ..``, ``USING (sum(x) + 1)``. The last one is a GROUP BY. Pure.
+sqlglot reads none of the first, which tokens are put into a form for that it does read:
+``FROM (PIVOT t ON ..) ORDER BY ..``, ``ON (x > 1)``. The last one is a GROUP BY. Pure.
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _BEHIND = frozenset({TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET})
 _PIVOTS = frozenset({TokenType.PIVOT, TokenType.UNPIVOT})
 _ENDS_VALUES = _BEHIND | _CLOSING | {TokenType.GROUP_BY}
-_OPERATORS = frozenset(
-    {TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.DPIPE}
-    | {TokenType.MOD, TokenType.DIV, TokenType.EQ, TokenType.GT, TokenType.LT}
+_COMPARING = frozenset(
+    {TokenType.EQ, TokenType.NEQ, TokenType.GT, TokenType.GTE, TokenType.LT, TokenType.LTE}
+    | {TokenType.AND, TokenType.OR, TokenType.IS, TokenType.LIKE}
 )
+_OPERATORS = _COMPARING | {
+    *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.DPIPE),
+    *(TokenType.MOD, TokenType.DIV),
+}
+_QUERYING = frozenset({TokenType.SELECT, TokenType.FROM, TokenType.VALUES, TokenType.WITH})
 
 
 def bracket_pivot(tokens: list[Token]) -> list[Token]:
@@ -33,11 +38,13 @@ def bracket_pivot(tokens: list[Token]) -> list[Token]:
         behind_with = before is TokenType.R_PAREN and tokens[0].token_type is TokenType.WITH
         if behind_with:  # A PIVOT behind a subquery has parentheses.
             behind_with = start + 1 < len(tokens) and tokens[start + 1].text != "("
-        if not behind_with and before not in {None, TokenType.ALIAS, TokenType.L_PAREN}:
+        fills = _fills(tokens, start)
+        if not (behind_with or fills) and before not in {None, TokenType.ALIAS, TokenType.L_PAREN}:
             continue
-        tokens = _with_values_enclosed(tokens, start)
+        tokens = _enclosed(tokens, _items(tokens, *_values_of(tokens, start)), _OPERATORS)
+        tokens = _enclosed(tokens, _items(tokens, *_choices_of(tokens, start)), _COMPARING)
         ends_at, is_ordered = _end_of(tokens, start)
-        if is_ordered or before is TokenType.ALIAS:
+        if is_ordered or fills or before is TokenType.ALIAS:
             first = tokens[start]
             tokens = [
                 *tokens[:start],
@@ -69,17 +76,25 @@ def group_instead(ast: exp.Expr) -> exp.Expr:
     return ast
 
 
-def _with_values_enclosed(tokens: list[Token], start: int) -> list[Token]:
-    """The tokens with parentheses around each value behind USING that has an operator in it."""
-    begins, end = _values_of(tokens, start)
-    for first, behind in reversed(_items(tokens, begins, end)):
+def _fills(tokens: list[Token], start: int) -> bool:
+    """True for the PIVOT of ``INSERT INTO t PIVOT ..``."""
+    if tokens[0].token_type is not TokenType.INSERT or tokens[start - 1].text.upper() == "INTO":
+        return False
+    return not any(token.token_type in _QUERYING for token in tokens[:start])
+
+
+def _enclosed(
+    tokens: list[Token], items: list[tuple[int, int]], operators: frozenset[TokenType]
+) -> list[Token]:
+    """The tokens with parentheses around each item that has an operator in it."""
+    for first, behind in reversed(items):
         depth, operates, ends_at = 0, False, behind
         for place in range(first, behind):
             kind = tokens[place].token_type
-            if depth == 0 and kind is TokenType.ALIAS:
+            if depth == 0 and kind in {TokenType.ALIAS, TokenType.IN}:
                 ends_at = place
                 break
-            operates |= depth == 0 and place > first and kind in _OPERATORS
+            operates |= depth == 0 and place > first and kind in operators
             depth += (kind in _OPENING) - (kind in _CLOSING)
         if operates:
             closed = _like(tokens[ends_at - 1], TokenType.R_PAREN, ")")
@@ -87,6 +102,20 @@ def _with_values_enclosed(tokens: list[Token], start: int) -> list[Token]:
             inside = tokens[first:ends_at]
             tokens = [*tokens[:first], opened, *inside, closed, *tokens[ends_at:]]
     return tokens
+
+
+def _choices_of(tokens: list[Token], start: int) -> tuple[int, int]:
+    """Where the list behind the ON of a PIVOT begins and ends; the same place without one."""
+    depth = 0
+    begins = None
+    for place in range(start, len(tokens)):
+        kind = tokens[place].token_type
+        if depth == 0 and (kind in _ENDS_VALUES or kind is TokenType.USING):
+            return place if begins is None else begins, place
+        if depth == 0 and kind is TokenType.ON and begins is None:
+            begins = place + 1
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+    return len(tokens) if begins is None else begins, len(tokens)
 
 
 def _values_of(tokens: list[Token], start: int) -> tuple[int, int]:

@@ -108,7 +108,9 @@ $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.shown(interval)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE STRICT AS $$
-    SELECT regexp_replace($1::text, '\mmon(s?)\M', 'month\1')
+    SELECT regexp_replace(
+        regexp_replace(replace($1::text, '+', ''), '\mmon(s?)\M', 'month\1'),
+        '(^| )-1 (year|month|day)s\M', '\1-1 \2', 'g')
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.shown(bytea)
@@ -544,6 +546,10 @@ RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
 CREATE OR REPLACE FUNCTION _palimpsest.json_list_length(text, text[])
 RETURNS bigint[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
     'SELECT _palimpsest.json_list_length($1::json, $2)'
+
+CREATE OR REPLACE FUNCTION _palimpsest.trunc(numeric[], integer)
+RETURNS numeric[] LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+    'SELECT ARRAY(SELECT trunc(v, $2) FROM unnest($1) WITH ORDINALITY AS u(v, n) ORDER BY n)'
 
 -- By how much a series ends before an end that is not a part of it.
 CREATE OR REPLACE FUNCTION _palimpsest.short_step(bigint)
