@@ -56,7 +56,7 @@ def difference_of(
 def restore_transaction(context: JobContext, backup: Backup) -> Iterator[Transaction]:
     """A transaction for a restore; committed at the end of the block, unless it is a dry run."""
     session, journal = context.session, context.session.journal
-    begun = journal.begin(explicit=True, message=_message(context, backup))
+    begun = journal.begin(at_once=True, message=_message(context, backup))
     try:
         yield begun
         if context.dry_run:

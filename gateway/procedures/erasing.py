@@ -134,7 +134,7 @@ class ErasureCondition:
 
         def find(segments: Sequence[Segment]) -> pa.Table:
             # It has begun: what is shown to it stays when its first statement runs.
-            transaction = self.session.journal.begin(read_only=True, explicit=True)
+            transaction = self.session.journal.begin(read_only=True, at_once=True)
             # What is kept of an adopted journal lies as that of others does.
             properties = tuple((n, v) for n, v in self.table.properties if n != FLAT)
             new_id = self.session.journal.counters.new_table_id()

@@ -141,7 +141,7 @@ def admission_of(
 
     def catalog() -> CatalogSnapshot:
         # Others may have changed roles since this process last looked.
-        begun = journal.begin(explicit=True)
+        begun = journal.begin(at_once=True)
         try:
             return begun.catalog
         finally:

@@ -99,11 +99,12 @@ class Executor:
     ) -> StatementOutcome:
         """Run one statement in a transaction; a query's rows are streamed."""
         transaction.check_open()
-        transaction.has_run = True
+        was_fresh = transaction.is_fresh
         call = self._call(request, cancellation)
         for form in self._forms(transaction, request):
             outcome = self._attempt(form, call)
             if outcome is not None:
+                transaction.is_fresh = was_fresh and outcome.at_any_state
                 return outcome
         raise AssertionError("the careful form runs what no other has run")
 
@@ -229,6 +230,7 @@ class Executor:
                             statement.transaction.check_writable(plan.tag)
                     outcome = form.run(statement, planned, call)
                     if outcome is not None and not writes:
+                        outcome.at_any_state = plan.at_any_state
                         self._note_read(plan, call.request)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):
                         if outcome.rows.is_held:

@@ -42,7 +42,8 @@ class StatementOutcome:
     """What a statement did: its tag, its row count, and its rows if it has any.
 
     ``skipped`` counts new rows that it left out because they were erased, ``rejected`` those of a
-    file that no column could take. ``notices`` are what the client is told besides.
+    file that no column could take. ``notices`` are what the client is told besides. A query that
+    reads no relation gives the same ``at_any_state``.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class StatementOutcome:
         self.row_count = row_count
         self.columns = columns
         self.rows = rows
+        self.at_any_state = False
 
     def close(self) -> None:
         """Let go of what the rows hold."""

@@ -150,7 +150,7 @@ class Session:
     @property
     def catalog(self) -> CatalogSnapshot:
         """The current catalog, as the session sees it."""
-        if self.transaction is not None:
+        if self.transaction is not None and not self.transaction.is_fresh:
             return self.transaction.catalog
         return self.temporary.catalog(self.journal.state.catalog)
 
@@ -377,19 +377,18 @@ class Session:
         self.clock.begin_transaction()
         self.transaction = self._client_transaction(Begin(read_only))
 
-    def new_transaction(
-        self, *, read_only: bool | None = None, explicit: bool = False
-    ) -> Transaction:
-        """A transaction that has begun, and sees what the session sees."""
+    def new_transaction(self, *, read_only: bool | None = None) -> Transaction:
+        """A transaction that begins with its first statement, and sees what the session sees."""
         message = self.settings.commit_message
         only = self.settings.is_read_only if read_only is None else read_only
-        found = self.journal.begin(read_only=only, explicit=explicit, message=message)
+        found = self.journal.begin(read_only=only, message=message)
         return self.temporary.show(found)
 
     def _client_transaction(self, begin: Begin | None = None) -> Transaction:
         """A transaction that the client ends, so that constraints may wait for its COMMIT."""
         read_only = None if begin is None else begin.read_only
-        found = self.new_transaction(read_only=read_only, explicit=begin is not None)
+        found = self.new_transaction(read_only=read_only)
+        found.explicit = begin is not None
         found.timing = ConstraintTiming()
         return found
 

@@ -53,14 +53,11 @@ def run_session_calls(
     session: CallingSession, statement: SelectedCalls, bound: Mapping[str, Any]
 ) -> StatementOutcome:
     """Make the calls, each once, from left to right."""
-    is_first = session.transaction is None or not session.transaction.has_run
     names: list[str] = []
     arrays: list[pa.Array] = []
     for column in statement.columns:
         names.append(column.name)
         arrays.append(_value(session, column, bound))
-    if is_first and any(map(_may_wait, statement.columns)):
-        _see_what_is_committed(session)
     return session.executor.table_outcome("SELECT", pa.Table.from_arrays(arrays, names=names))
 
 
@@ -165,28 +162,6 @@ def _patience(session: CallingSession) -> Callable[[], None]:
             )
 
     return check
-
-
-def _may_wait(column: SelectedCall) -> bool:
-    """True for a call that takes a lock."""
-    name = column.function
-    return (
-        name is not None
-        and name.startswith(("pg_advisory_", "pg_try_advisory_"))
-        and (not name.startswith("pg_advisory_unlock"))
-    )
-
-
-def _see_what_is_committed(session: CallingSession) -> None:
-    """Let a transaction that only took locks yet read what their holders before it committed."""
-    transaction = session.transaction
-    if transaction is None:
-        return
-    transaction.has_run = False
-    if not transaction.is_fresh:
-        now = session.journal.begin(explicit=True)
-        transaction.renew(now.snapshot)
-        now.rollback()
 
 
 def _key(function: str, values: list[Any]) -> LockKey:

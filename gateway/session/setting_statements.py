@@ -152,7 +152,7 @@ def _after(session: SettingSession, statement: SetSetting) -> Settings:
         return replace(kept, role=now.role, login_role=now.login_role)
     if isinstance(statement.value, exp.Table) and session.transaction is None:
         # USE is to find what others have made since this session last looked.
-        session.journal.begin(explicit=True).rollback()
+        session.journal.begin(at_once=True).rollback()
     before = session.settings
     if statement.name.lower().startswith(VARIABLE):
         given = None if statement.value is None else _variable_text(session, statement.value)

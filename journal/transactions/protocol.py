@@ -182,9 +182,12 @@ class OpenJournal(Protocol):
         """Where the journals lie: a folder, or the name of a database."""
 
     def begin(
-        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+        self, *, read_only: bool = False, at_once: bool = False, message: str | None = None
     ) -> Transaction:
-        """Start a transaction that reads what is committed now; commit it, or roll it back."""
+        """Start a transaction; commit it, or roll it back.
+
+        It reads what is committed when its first statement starts; ``at_once``: what is now.
+        """
 
     def statement(self, transaction: Transaction) -> OpenStatement:
         """Start a statement of a transaction; close what is returned."""

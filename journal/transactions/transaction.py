@@ -74,17 +74,16 @@ class _Savepoint:
 class Transaction:
     """One client's unit of work; see the module's head for its states.
 
-    ``forget`` removes what it has staged in its store. One that ``is_fresh`` begins with its first
-    statement, which comes at once. Once it ``has_run`` a statement, what it reads at stays.
+    ``forget`` removes what it has staged in its store. One that ``is_fresh`` reads what is there
+    when its next statement starts. ``explicit``: the client began it by a statement.
     """
 
     snapshot: JournalState
     read_only: bool = False
-    explicit: bool = False
     message: str | None = None
     forget: Forget = nothing_staged
     is_fresh: bool = False
-    has_run: bool = field(default=False, init=False)
+    explicit: bool = field(default=False, init=False)
     is_over: bool = field(default=False, init=False)
     status: Status = Status.OPEN
     writes: list[StatementWrites] = field(default_factory=list)
@@ -130,21 +129,17 @@ class Transaction:
         return (self.plans, self.deferred) if self.deferred else self.plans
 
     def begin_at(self, committed: JournalState) -> None:
-        """Read what is committed now, if this is the first statement of a fresh one."""
+        """Read what is committed now from here on, if it is fresh."""
         if self.is_fresh:
             self.is_fresh = False
             self.read_at(committed)
+            for mark in self._savepoints:
+                mark.catalog = self.catalog
 
     def read_at(self, state: JournalState) -> None:
         """Read at another state."""
         self.snapshot = state
         self.catalog = state.catalog if self.with_own is None else self.with_own(state.catalog)
-
-    def renew(self, state: JournalState) -> None:
-        """Read at a later state; only for one that has run nothing yet."""
-        self.read_at(state)
-        for mark in self._savepoints:
-            mark.catalog = self.catalog
 
     def show(self, table: Table, manifest: Manifest) -> None:
         """Let segments be read by the name of a table, in the place of what it holds."""

@@ -181,7 +181,7 @@ def test_change_that_comes_second_is_told_at_once(connection: Connection) -> Non
     write = "UPDATE t SET i4 = ? WHERE k = ?"
     with gateway.connect(f"palimpsest:///{connection.session.journal.place}") as second:
         for _ in range(2):
-            second.execute("SELECT 1")
+            second.execute("SELECT k FROM t WHERE k = 3")
             connection.execute(write, (1, 1))
             second.execute(write, (2, 2))
             with pytest.raises(gateway.OperationalError) as raised:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 from psycopg import Connection
 
@@ -175,3 +176,15 @@ def test_intervals_are_written_in_the_style_that_is_set(
     for con in (gateway, postgres):
         con.execute("RESET intervalstyle")
         assert con.info.parameter_status("IntervalStyle") == "postgres"
+
+
+def test_what_was_made_since_begin_is_seen(gateway: Connection) -> None:
+    gateway.execute("BEGIN")
+    gateway.execute("SELECT count(*) FROM pg_class")
+    with psycopg.connect(gateway.info.dsn, autocommit=True) as other:
+        other.execute("CREATE TABLE made_since (a INTEGER)")
+    found = gateway.execute("SELECT 1 FROM pg_class WHERE relname = 'made_since'").fetchall()
+    assert found == [(1,)]
+    assert gateway.execute("SELECT a FROM made_since").fetchall() == []
+    gateway.execute("DROP TABLE made_since")
+    gateway.execute("COMMIT")

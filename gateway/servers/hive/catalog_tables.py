@@ -82,7 +82,7 @@ class CatalogTables:
         self._session = session
         if session.transaction is None:
             # Others may have changed it since this session last looked.
-            session.journal.begin(explicit=True).rollback()
+            session.journal.begin(at_once=True).rollback()
         catalog = session.catalog
         self._catalog: CatalogSnapshot = visible_to(
             catalog, catalog.rights_of(session.settings.role)

@@ -139,12 +139,13 @@ class Journal:
             self.store.release(session)
 
     def begin(
-        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+        self, *, read_only: bool = False, at_once: bool = False, message: str | None = None
     ) -> Transaction:
-        """Start a transaction that reads what is committed now."""
+        """Start a transaction that reads what its first statement finds, or what is now."""
         with self._active_lock:
             # A commit that publishes after this snapshot was taken must find the transaction.
-            transaction = Transaction(self.state, read_only, explicit, message, self.forget_files)
+            told = (self.state, read_only, message, self.forget_files)
+            transaction = Transaction(*told, is_fresh=not at_once)
             self._active.add(transaction)
         return transaction
 

@@ -70,6 +70,7 @@ class Statement(AbstractContextManager["Statement", None]):
         self.session = session
         self.committed = committed
         self.transaction = transaction
+        transaction.begin_at(committed)
 
     @property
     def is_open(self) -> bool:

@@ -346,6 +346,6 @@ def commit(
 ) -> None:
     """Commit changes of definitions, and rows that are there already."""
     journal.read_committed()
-    transaction = journal.begin(explicit=True, message=message)
+    transaction = journal.begin(at_once=True, message=message)
     transaction.record(StatementWrites(journal.clock.next(), rows, tuple(changes), ""))
     journal.commit(transaction, author, alongside=alongside)

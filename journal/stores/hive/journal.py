@@ -185,16 +185,13 @@ class HiveJournal:
             return is_ours
 
     def begin(
-        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+        self, *, read_only: bool = False, at_once: bool = False, message: str | None = None
     ) -> Transaction:
-        """Start a transaction that reads what is committed now.
-
-        One that the client did not ask for begins with its first statement, which comes at once.
-        """
-        if explicit:
+        """Start a transaction that reads what its first statement finds, or what is now."""
+        if at_once:
             self.read_committed()
         return Transaction(
-            self.state, read_only, explicit, message, self.forget_files, is_fresh=not explicit
+            *(self.state, read_only, message, self.forget_files), is_fresh=not at_once
         )
 
     def statement(self, transaction: Transaction) -> HiveStatement:

@@ -429,7 +429,7 @@ def commit(
     alongside: Alongside | None = None,
 ) -> None:
     """Change the catalog in a commit of its own."""
-    transaction = journal.begin(explicit=True, message=message)
+    transaction = journal.begin(at_once=True, message=message)
     writes = StatementWrites(journal.clock.next(), (), tuple(changes), "")
     transaction.record(writes)
     journal.commit(transaction, author, alongside=alongside)

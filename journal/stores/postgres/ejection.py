@@ -24,7 +24,7 @@ from journal.transactions.transaction_rows import Author
 
 def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: bool) -> list[str]:
     """Leave plain tables of a table's rows and of its history; what it does, told as steps."""
-    transaction = journal.begin(explicit=True)
+    transaction = journal.begin(at_once=True)
     try:
         catalog = transaction.catalog
         table = _table_to_eject(catalog, name)

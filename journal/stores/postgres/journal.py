@@ -132,13 +132,10 @@ class DatabaseJournal:
             session.commit_unasked()
 
     def begin(
-        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+        self, *, read_only: bool = False, at_once: bool = False, message: str | None = None
     ) -> Transaction:
-        """Start a transaction that reads what is committed now.
-
-        One that the client did not ask for begins with its first statement, which comes at once.
-        """
-        if explicit:
+        """Start a transaction that reads what its first statement finds, or what is now."""
+        if at_once:
             session, rows = self.store.ask(rows_of.READ_STATE)
             with self.store.lent(session):
                 if self._seen.cached_state(rows_of.state_of(rows)) is None:
@@ -146,7 +143,7 @@ class DatabaseJournal:
                     session.begin()
                     self._seen.read_committed(session)
         return Transaction(
-            self.state, read_only, explicit, message, self.forget_files, is_fresh=not explicit
+            *(self.state, read_only, message, self.forget_files), is_fresh=not at_once
         )
 
     def statement(self, transaction: Transaction) -> DatabaseStatement:
@@ -311,7 +308,7 @@ class DatabaseJournal:
         """Commit what ``section.write_past`` has written at a version, and read all of it anew."""
         self._commit(session, version)
         self.clock.settle(version)
-        self.begin(read_only=True, explicit=True).rollback()
+        self.begin(read_only=True, at_once=True).rollback()
 
     def _commit(self, session: PostgresSession, version: Version) -> None:
         """Commit a transaction that has a row: in one round trip, unless the connection is cut."""

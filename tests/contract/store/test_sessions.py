@@ -9,6 +9,7 @@ import time
 import pytest
 
 import gateway
+from tests.support.kept import rows
 from tests.support.stores.store import Store
 from tests.support.warm_python import warm_python
 
@@ -26,6 +27,26 @@ def test_sessions_and_statements_are_shown(store: Store) -> None:
         assert connection.execute(query).fetchall()[0][0::2] == ("finished", True)
         query = "SELECT digest, count(*) AS runs, sum(seconds) FROM system.statements GROUP BY ALL"
         assert connection.execute(query).fetchall()
+
+
+@pytest.mark.also_on("hive")
+def test_a_transaction_reads_from_its_first_statement_on(store: Store) -> None:
+    with store.connect(autocommit=True) as reader, store.connect(autocommit=True) as writer:
+        writer.execute("CREATE TABLE seen (k INTEGER PRIMARY KEY)")
+        reader.execute("BEGIN")
+        reader.execute("SAVEPOINT s")
+        assert rows(reader, "SELECT 1") == [(1,)]
+        writer.execute("INSERT INTO seen VALUES (1)")
+        writer.execute("CREATE TABLE later (k INTEGER PRIMARY KEY)")
+        assert rows(reader, "SELECT k FROM seen") == [(1,)]
+        writer.execute("INSERT INTO seen VALUES (2)")
+        for _ in range(2):
+            assert rows(reader, "SELECT k FROM seen") == [(1,)]
+            assert rows(reader, "SELECT k FROM later") == []
+            reader.execute("ROLLBACK TO s")
+        reader.execute("INSERT INTO seen VALUES (3)")
+        reader.execute("COMMIT")
+        assert sorted(rows(reader, "SELECT k FROM seen")) == [(1,), (2,), (3,)]
 
 
 @pytest.mark.also_on("hive")

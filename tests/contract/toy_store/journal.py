@@ -58,6 +58,7 @@ class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
         self.transaction, self.session = transaction, SqliteSession(journal.path)
         self.session.begin()
         _, self.committed = journal.seen.read_committed(self.session)
+        transaction.begin_at(self.committed)
         self.session.find = partial(layout.tier_rows, self.committed, transaction)
 
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
@@ -112,10 +113,11 @@ class SqliteJournal:
         self.seen.keep(row, state)
 
     def begin(
-        self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
+        self, *, read_only: bool = False, at_once: bool = False, message: str | None = None
     ) -> Transaction:
         with self.reading_session() as session:
-            return Transaction(self.seen.read_committed(session)[1], read_only, explicit, message)
+            _, state = self.seen.read_committed(session)
+        return Transaction(state, read_only, message, is_fresh=not at_once)
 
     def statement(self, transaction: Transaction) -> SqliteStatement:
         return SqliteStatement(self, transaction)
