@@ -7,6 +7,7 @@ module. Pure: no I/O.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -53,7 +54,6 @@ from rewriter.syntax.repeated_values import spell_out_repeated
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.session_calls import session_calls
 from rewriter.syntax.show import explained
-from rewriter.syntax.spelled_types import mark_spelled_types
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.tied_rows import spell_out_limits
 from rewriter.syntax.token_reader import Parse, TokenReader
@@ -154,7 +154,7 @@ def _statement(
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
         if DIALECTS[dialect] == "postgres" and isinstance(recognised, SqlStatement):
-            mark_spelled_types(recognised.ast)
+            recognised = replace(recognised, ast=_as_in_postgres(recognised.ast, own_text))
         return Parsed(recognised, own_text, parameters)
     normal, marks = without_marks(
         spell_next_value(spell_out_recursive_view(own_statements.normalise(renamed)))
@@ -175,11 +175,9 @@ def _statement(
         if actions:
             ast = set_actions(ast, actions, parse_tokens)
         if DIALECTS[dialect] == "postgres":
-            ast = with_words_spelled_out(into_as_table(ast))
+            ast = _as_in_postgres(into_as_table(ast), own_text)
         if DIALECTS[dialect] == "duckdb":
             ast = number_rows(group_instead(hang_joins(spell_out_repeated(ast))))
-        if DIALECTS[dialect] == "postgres" and bytea.may_be_marked(own_text):
-            ast = bytea.mark(ast)
         if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):
             name_tables(ast)
     except PalimpsestError as error:
@@ -194,6 +192,12 @@ def _statement(
         # Here, so that it comes before anything the state of the transaction has to say.
         check_some(ast.expressions, ast.this)
     return Parsed(SqlStatement(ast), own_text, parameters)
+
+
+def _as_in_postgres(ast: exp.Expr, text: str) -> exp.Expr:
+    """A statement in words that every store takes."""
+    ast = with_words_spelled_out(ast)
+    return bytea.mark(ast) if bytea.may_be_marked(text) else ast
 
 
 def _parser(text: str, dialect: str, limits: Limits) -> Parse:
