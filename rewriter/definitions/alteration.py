@@ -17,6 +17,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import dialects
 from journal.sql.relations import column
+from journal.sql.relations_flat import is_flat
 from journal.sql.sql import cast
 from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.added_values import value_of_added
@@ -49,7 +50,8 @@ class Alteration:
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
     for. ``drops_dependents``: constraints and indexes go with a column that they are over; else
     only checks of that column alone do. ``unchecked`` are places of wanted foreign keys NOT VALID,
-    ``validated`` the names of those to check now. ``continued`` columns get a new counter.
+    ``validated`` the names of those to check now. ``continued`` columns get a new counter. A table
+    that is ``rekeyed`` has lost the key by which its journal finds rows.
     """
 
     table: Table
@@ -64,6 +66,7 @@ class Alteration:
     validated: set[str] = field(default_factory=set)
     renamed: set[str] = field(default_factory=set)
     continued: set[str] = field(default_factory=set)
+    rekeyed: bool = False
 
     @staticmethod
     def of(
@@ -142,14 +145,16 @@ class Alteration:
             shared = [c for c in checks if columns_of(c.expression) != {physical}]
             needing = [u.name for u in keys] + [c.name for c in shared]
             needing += [k.name for k in references] + [i.name for i in indexes]
+        if physical in self.draft.key and self.drops_dependents:
+            self._drop_key(node)
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
         if needing and (physical in self.draft.key or not node.args.get("cascade")):
             raise PalimpsestError(
                 Code.DEPENDENT_OBJECTS,
                 f'column "{name}" of {self.table.name} cannot be dropped: {needing[0]} needs it',
-                advice="use CASCADE to drop constraints and indexes too; a key column cannot be"
-                " dropped",
+                advice="use CASCADE to drop constraints and indexes too; DROP CONSTRAINT"
+                " drops the primary key",
                 position=position_of(node),
             )
         self.draft.uniques = [u for u in self.draft.uniques if u not in keys]
@@ -195,12 +200,7 @@ class Alteration:
         types = (wanted, stored.type, *stored.earlier_types)
         stays_whole = are_whole(*types) or are_texts(*types)
         if stored.physical in self.draft.key and not (stays_whole and using is None):
-            raise self._refusal(
-                f'the type of key column "{name}" cannot be changed from {stored.type} to {wanted}',
-                "whole numbers can become others, and texts longer or shorter, without USING; else"
-                " create a table with the other type and INSERT INTO it .. SELECT",
-                node,
-            )
+            self._loosen_key(node)
         known_type = wanted in stored.earlier_types or wanted == stored.type
         keeps_values = stays_whole or not (known_type or _by_zone(stored.type, wanted))
         if using is None and keeps_values:
@@ -337,11 +337,8 @@ class Alteration:
         """DROP CONSTRAINT."""
         key_name = self.draft.key_name or f"{self.table.name.name}_pkey"
         if self.draft.key and fold(name) == fold(key_name):
-            raise self._refusal(
-                f"the primary key of {self.table.name} cannot be dropped",
-                "journals find rows by it; CREATE TABLE .. AS makes a table without it",
-                node,
-            )
+            self._drop_key(node)
+            return
         kept = [u for u in self.draft.uniques if fold(u.name) != fold(name)]
         checks = [c for c in self.draft.checks if fold(c.name) != fold(name)]
         references = [k for k in self.draft.foreign_keys if fold(k.name) != fold(name)]
@@ -351,6 +348,27 @@ class Alteration:
         self.draft.uniques, self.draft.checks = kept, checks
         self.draft.foreign_keys = references
         self.uniques = [u for u in self.uniques if u in kept]
+
+    def _drop_key(self, node: exp.Expr) -> None:
+        """Let rows be found by a hidden key; the columns stay NOT NULL."""
+        if is_flat(self.table):
+            raise self._refusal(
+                f"the primary key of {self.table.name}, an adopted journal, cannot be dropped",
+                "other tools find rows by it, too; CREATE TABLE .. AS makes a table without it",
+                node,
+            )
+        for index, stored in enumerate(self.draft.columns):
+            if stored.physical in self.draft.key:
+                self.replace_column(index, not_null=True)
+        self.draft.key, self.draft.key_name, self.rekeyed = (), None, True
+
+    def _loosen_key(self, node: exp.Expr) -> None:
+        """Let rows be found by a hidden key, and the primary key be a constraint like others."""
+        columns, name = self.draft.key, self.draft.key_name
+        self._drop_key(node)
+        self.draft.key, self.draft.key_name = columns, name
+        self.add_late_key(node)
+        self.uniques.append(self.draft.uniques[-1])
 
     def add_late_key(self, node: exp.Expr) -> None:
         """A key that comes late is a UNIQUE constraint; rows keep the hidden key they have."""

@@ -105,6 +105,25 @@ def without_references(catalog: CatalogSnapshot, gone: Collection[TableName]) ->
     ]
 
 
+def without_needing(old: Table, new: Table, catalog: CatalogSnapshot) -> tuple[Table, list[Table]]:
+    """A new definition, and the other tables, without foreign keys that lose what they refer to.
+
+    Those are the keys that refer to columns which nothing keeps unique any more.
+    """
+    lost: dict[int, set[ForeignKey]] = {}
+    tables: dict[int, Table] = {}
+    for reference in catalog.references.get(old.id, ()):
+        if reference.parent.id == old.id and not new.has_unique(reference.key.parent_columns):
+            lost.setdefault(reference.child.id, set()).add(reference.key)
+            tables[reference.child.id] = reference.child
+
+    def kept(table: Table, gone: set[ForeignKey]) -> Table:
+        return replace(table, foreign_keys=tuple(k for k in table.foreign_keys if k not in gone))
+
+    children = [kept(tables[i], gone) for i, gone in lost.items() if i != old.id]
+    return kept(new, lost.get(old.id, set())), children
+
+
 def check_still_fits(old: Table, new: Table, catalog: CatalogSnapshot) -> None:
     """Raise DEPENDENT_OBJECTS if a table's new definition takes from a foreign key what it needs.
 

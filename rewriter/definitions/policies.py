@@ -218,6 +218,13 @@ def _hold_column_guards(old: Table, new: Table) -> list[Guard]:
     return [_no_hold_guard(exp.or_(person, rows), message, advice)]
 
 
+def unheld_guard(table: Table, message: str) -> Guard:
+    """A guard against moving the rows of a table of which a hold keeps any."""
+    anywhere = exp.Is(this=column("table_id"), expression=exp.Null())
+    advice = "release the hold first; SELECT * FROM system.holds shows it"
+    return _no_hold_guard(exp.or_(_hold_covers(table), anywhere), message, advice)
+
+
 def _hold_covers(table: Table) -> exp.Expr:
     return exp.EQ(this=column("table_id"), expression=exp.Literal.number(table.id))
 

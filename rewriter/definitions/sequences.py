@@ -93,6 +93,13 @@ def identity_continued(table: Table, stored: Column, context: RewriteContext) ->
     return continued_numbers(identity_sequence(table, stored), source, context)
 
 
+def identity_moved(
+    old: tuple[Table, Column], new: tuple[Table, Column], context: RewriteContext
+) -> SetNumber | None:
+    """The same for an identity column of a table that goes on as another one."""
+    return continued_numbers(identity_sequence(*old), identity_source(*new), context)
+
+
 def identity_named(node: exp.Table, context: RewriteContext) -> tuple[Table, Column] | None:
     """The identity column whose own sequence has this name, and its table."""
     return next(_identities(node, context), None)

@@ -33,7 +33,11 @@ from rewriter.definitions.canonical_texts import default_text
 from rewriter.definitions.changed_expressions import drop_expression, set_expression
 from rewriter.definitions.collations import check_collations, read_collation
 from rewriter.definitions.column_types import type_text
-from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
+from rewriter.definitions.foreign_keys import (
+    check_still_fits,
+    with_foreign_keys,
+    without_needing,
+)
 from rewriter.definitions.identity_changes import change_identity, is_about_identity
 from rewriter.definitions.index_names import check_moved_indexes, find_index, find_key
 from rewriter.definitions.index_terms import check_zones
@@ -72,6 +76,7 @@ from rewriter.syntax.alter import (
 from rewriter.syntax.alter_generated import DROPS_EXPRESSION, EXPRESSION, IF_GENERATED
 from rewriter.syntax.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
+from rewriter.writing.rekeyed_rows import in_new_journal
 from rewriter.writing.views_of_columns import drop_views_of_columns
 from rewriter.writing.views_of_renamed import views_of_renamed
 
@@ -123,6 +128,11 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     altered = with_named_defaults(with_foreign_keys(change.draft, altered, context), context)
     check_collations(altered, context, node)
     check_policies_fit(table, altered, context)
+    let_go: list[Step] = []
+    if any(action.args.get("cascade") for action in ast.args["actions"]):
+        altered, children = without_needing(table, altered, context.catalog)
+        let_go = [Change(PutRelation(child)) for child in children]
+        context = _with_relations(children, context)
     check_still_fits(table, altered, context.catalog)
     check_zones(altered)
     check_properties(altered, table, context)
@@ -130,15 +140,24 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     altered = with_distribution(altered, table)
     if changed_layout(table, altered):
         altered = replace(altered, layout=context.new_table_id)
+    if change.rekeyed:
+        altered = in_new_journal(table, altered, context)
     if name != table.name:
         _check_not_flat(table, node)
         check_journal_name(altered, node, context)
     if name.key[0] != table.name.key[0]:
         check_moved_indexes(altered, node, context)
-    steps = drop_views_of_columns(ast, table, altered, context)
+    steps = [*let_go, *drop_views_of_columns(ast, table, altered, context)]
     steps += views_of_renamed(table, altered.name, _renamed_columns(table, altered), context)
     plan = _plan(change, table, altered, context, steps)
     return replace(plan, notices=(*plan.notices, *told))
+
+
+def _with_relations(tables: Sequence[Table], context: RewriteContext) -> RewriteContext:
+    catalog = context.catalog
+    for table in tables:
+        catalog = catalog.with_relation(table)
+    return replace(context, catalog=catalog)
 
 
 def _renamed_columns(old: Table, new: Table) -> dict[str, str]:

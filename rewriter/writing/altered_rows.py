@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal.model.errors import Code
 from journal.model.foreign_key import ForeignKey
 from journal.model.plan import Append, Change, Guard, PutRelation, Query, SkipNumbers, Stage, Step
-from journal.model.schema import Reference, Table
+from journal.model.schema import ROW_ID, Reference, Table
 from journal.model.sequence_changes import DropSequence
 from journal.sql.relations import Output, Reader, column
 from journal.sql.sql import cast
@@ -30,6 +30,7 @@ from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps, no_doubles
 from rewriter.writing.references import parents_of
+from rewriter.writing.rekeyed_rows import moving_steps, new_row_ids
 
 STAGE = "altered"
 
@@ -43,8 +44,14 @@ def altering_steps(
     """
     context = reads.context
     steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new, context.catalog)]
-    steps += _lost_keys(reads, old, new)
     append: Append | None = None
+    is_moved = new.id != old.id
+    if not is_moved:
+        steps += _lost_keys(reads, old, new)
+    else:
+        numbered, change.values[ROW_ID] = new_row_ids(new)
+        steps.append(numbered)
+        change.concerned |= {c.physical for c in new.stored}
     added = change.keys_to_check(new)
     for key in added:
         change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
@@ -55,17 +62,20 @@ def altering_steps(
             # Their values are told from those of the others, which must be at hand.
             written |= {c.physical for c in made}.union(*(reads_of(c) for c in made))
             written = _plan_with_checks(new, written)
-        changes = ChangeSet(new, stage, True, True, frozenset(written), anew=True)
+        changes = ChangeSet(new, stage, not is_moved, True, frozenset(written), anew=True)
         steps.append(Stage(stage, Query.of(_staged_rows(reads, change, old, changes))))
         keys = unique_keys(new)
         steps += guard_steps(changes, exp.select, checked=frozenset(k.name for k in keys))
         late = [k for k in further_keys(new) if set(k.columns) & written]
         steps += [_unique_guard(changes, key) for key in late]
         steps += [_parent_guard(reads, changes, k) for k in added]
-        if change.rewritten:
+        if change.rewritten or is_moved:
             append = replace(append_step(changes), per_change=None)
-    moved = None if new.name == old.name else old.name
-    steps.append(Change(PutRelation(new, instead_of=moved)))
+    if is_moved:
+        steps += moving_steps(old, new, context)
+    else:
+        moved = None if new.name == old.name else old.name
+        steps.append(Change(PutRelation(new, instead_of=moved)))
     for stored in (c for c in new.columns if c.physical in change.continued):
         goes_on = identity_continued(old, stored, context)
         steps += [] if goes_on is None else [goes_on]
@@ -153,7 +163,7 @@ def _staged_rows(reads: Reads, change: Alteration, old: Table, changes: ChangeSe
         value = change.values.get(stored.physical, kept).copy()
         if stored.physical in changes.written:
             found.append(exp.alias_(value, new_name(index)))
-        if change.rewritten:
+        if changes.ends and change.rewritten:
             before = kept if stored.physical in change.rewritten else value
             typed = cast(before.copy(), stored.type)
             found.append(exp.alias_(typed, old_name(index)))

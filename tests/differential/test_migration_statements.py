@@ -14,7 +14,13 @@ from tests.support.migration_scripts import Script, differences, read_scripts
 from tests.support.postgres import Cluster, running
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-_FILES = {"expressions": 1000, "forms": 2000, "json_paths": 3000, "migrations": 0}
+_FILES = {
+    "expressions": 1000,
+    "forms": 2000,
+    "json_paths": 3000,
+    "key_migrations": 4000,
+    "migrations": 0,
+}
 SCRIPTS = [
     pytest.param(
         first,

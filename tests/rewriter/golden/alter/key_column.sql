@@ -7,4 +7,4 @@ DELETE FROM main.t WHERE k = 3;
 ALTER TABLE main.t DROP COLUMN k;
 -- refused PAL-210 (2BP01)
 -- column "k" of main.t cannot be dropped: the primary key needs it
--- use CASCADE to drop constraints and indexes too; a key column cannot be dropped
+-- use CASCADE to drop constraints and indexes too; DROP CONSTRAINT drops the primary key

@@ -9,4 +9,4 @@ CREATE INDEX i ON main.t (a);
 ALTER TABLE main.t DROP COLUMN a;
 -- refused PAL-210 (2BP01)
 -- column "a" of main.t cannot be dropped: i needs it
--- use CASCADE to drop constraints and indexes too; a key column cannot be dropped
+-- use CASCADE to drop constraints and indexes too; DROP CONSTRAINT drops the primary key
