@@ -230,7 +230,7 @@ class Executor:
                             statement.transaction.check_writable(plan.tag)
                     outcome = form.run(statement, planned, call)
                     if outcome is not None and not writes:
-                        outcome.at_any_state = plan.at_any_state
+                        outcome.at_any_state = _is_at_any_state(plan)
                         self._note_read(plan, call.request)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):
                         if outcome.rows.is_held:
@@ -247,6 +247,11 @@ class Executor:
             if placed is error:
                 raise
             raise placed from error
+
+
+def _is_at_any_state(query: StatementPlan) -> bool:
+    """True if a query gives the same whatever is committed, because it reads no relation."""
+    return not (query.reads or query.tables or query.system or query.keyed or query.points)
 
 
 def changes_shared(plan: StatementPlan, catalog: CatalogSnapshot) -> bool:

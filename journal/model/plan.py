@@ -433,12 +433,6 @@ class StatementPlan:
         return any(isinstance(step, TakeNumbers | SetNumber) for step in self.steps)
 
     @property
-    def at_any_state(self) -> bool:
-        """True for a query that gives the same whatever is committed: it reads no relation."""
-        read = self.reads or self.tables or self.system or self.keyed or self.points
-        return self.kind is StatementKind.READ and not read
-
-    @property
     def asks_once(self) -> bool:
         """True if one query does all of it, and changes few rows if any."""
         if len(self.steps) != 1 or self.points or self.system or self.lookups:

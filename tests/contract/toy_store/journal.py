@@ -94,8 +94,7 @@ class SqliteJournal:
 
     def __init__(self, path: Path) -> None:
         self.path, self.place = path, str(path)
-        self.seen = SeenStates(load_fence, self.place)
-        self.exclusive = NamedLocks().trying
+        self.seen, self.exclusive = SeenStates(load_fence, self.place), NamedLocks().trying
         with self.writing() as session:
             if not columns_of(session):
                 records.create_catalog(session, OF_DATABASE)
@@ -149,8 +148,7 @@ class SqliteJournal:
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         with self.section() as (session, _, committed):
-            settled = min(point, self.clock.now())
-            records.settle(session, settled)
+            records.settle(session, settled := min(point, self.clock.now()))
         self.clock.settle(settled)
         return committed.version == seen.version
 
