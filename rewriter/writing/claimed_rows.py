@@ -176,9 +176,10 @@ def _target(source: _Source, context: RewriteContext) -> _Target:
 
 def _check_query(ast: exp.Select, locks: list[exp.Lock]) -> None:
     for lock in locks:
+        # Nobody ever waits here, so that NOWAIT asks for nothing more.
         waits = lock.args.get("wait")
-        if waits is not None:
-            named = "NOWAIT" if waits is True else "SKIP LOCKED" if waits is False else "WAIT"
+        if waits is not None and waits is not True:
+            named = "SKIP LOCKED" if waits is False else "WAIT"
             raise _refusal(
                 f"{named} behind FOR UPDATE",
                 f"leave {named} out: rows are claimed, not locked, so that nobody waits; of two who"
