@@ -17,7 +17,6 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import dialects
 from journal.sql.relations import column
-from journal.sql.relations_flat import is_flat
 from journal.sql.sql import cast
 from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.added_values import value_of_added
@@ -26,6 +25,7 @@ from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import TableDraft
 from rewriter.definitions.generated_checks import check_free, computed_from, settle_added
 from rewriter.definitions.key_types import has_zone
+from rewriter.definitions.late_keys import add_late_key, drop_key, loosen_key
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
@@ -104,7 +104,7 @@ class Alteration:
         self.draft.add_column(node)
         settle_added(self.draft)
         if self.draft.key and not had_key:
-            self.add_late_key(node)
+            add_late_key(self.draft, node)
         self.uniques += self.draft.uniques[before[0] :]
         for check in self.draft.checks[before[1] :]:
             self._concern_check(check.expression)
@@ -146,7 +146,8 @@ class Alteration:
             needing = [u.name for u in keys] + [c.name for c in shared]
             needing += [k.name for k in references] + [i.name for i in indexes]
         if physical in self.draft.key and self.drops_dependents:
-            self._drop_key(node)
+            drop_key(self.table, self.draft, node)
+            self.rekeyed = True
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
         if needing and (physical in self.draft.key or not node.args.get("cascade")):
@@ -200,7 +201,8 @@ class Alteration:
         types = (wanted, stored.type, *stored.earlier_types)
         stays_whole = are_whole(*types) or are_texts(*types)
         if stored.physical in self.draft.key and not (stays_whole and using is None):
-            self._loosen_key(node)
+            self.uniques.append(loosen_key(self.table, self.draft, node))
+            self.rekeyed = True
         known_type = wanted in stored.earlier_types or wanted == stored.type
         keeps_values = stays_whole or not (known_type or _by_zone(stored.type, wanted))
         if using is None and keeps_values:
@@ -285,7 +287,7 @@ class Alteration:
             self.unchecked |= set(range(wanted, len(self.draft.wanted)))
             return
         if self.draft.key and not had_key:
-            self.add_late_key(node)
+            add_late_key(self.draft, node)
         self.uniques += self.draft.uniques[uniques:]
         self.concerned |= {p for u in self.draft.uniques[uniques:] for p in u.columns}
         for check in self.draft.checks[checks:]:
@@ -337,7 +339,8 @@ class Alteration:
         """DROP CONSTRAINT."""
         key_name = self.draft.key_name or f"{self.table.name.name}_pkey"
         if self.draft.key and fold(name) == fold(key_name):
-            self._drop_key(node)
+            drop_key(self.table, self.draft, node)
+            self.rekeyed = True
             return
         kept = [u for u in self.draft.uniques if fold(u.name) != fold(name)]
         checks = [c for c in self.draft.checks if fold(c.name) != fold(name)]
@@ -348,44 +351,6 @@ class Alteration:
         self.draft.uniques, self.draft.checks = kept, checks
         self.draft.foreign_keys = references
         self.uniques = [u for u in self.uniques if u in kept]
-
-    def _drop_key(self, node: exp.Expr) -> None:
-        """Let rows be found by a hidden key; the columns stay NOT NULL."""
-        if is_flat(self.table):
-            raise self._refusal(
-                f"the primary key of {self.table.name}, an adopted journal, cannot be dropped",
-                "other tools find rows by it, too; CREATE TABLE .. AS makes a table without it",
-                node,
-            )
-        for index, stored in enumerate(self.draft.columns):
-            if stored.physical in self.draft.key:
-                self.replace_column(index, not_null=True)
-        self.draft.key, self.draft.key_name, self.rekeyed = (), None, True
-
-    def _loosen_key(self, node: exp.Expr) -> None:
-        """Let rows be found by a hidden key, and the primary key be a constraint like others."""
-        columns, name = self.draft.key, self.draft.key_name
-        self._drop_key(node)
-        self.draft.key, self.draft.key_name = columns, name
-        self.add_late_key(node)
-        self.uniques.append(self.draft.uniques[-1])
-
-    def add_late_key(self, node: exp.Expr) -> None:
-        """A key that comes late is a UNIQUE constraint; rows keep the hidden key they have."""
-        columns, name = self.draft.key, self.draft.key_name
-        self.draft.key, self.draft.key_name = (), None
-        if any(u.primary for u in self.draft.uniques):
-            raise PalimpsestError(
-                Code.INVALID_DEFINITION,
-                f"{self.table.name} has a primary key already",
-                advice="drop that constraint first",
-                position=position_of(node),
-            )
-        unique = Unique(name or f"{self.table.name.name}_pkey", columns, primary=True)
-        self.draft.uniques.append(unique)
-        for index, stored in enumerate(self.draft.columns):
-            if stored.physical in columns:
-                self.replace_column(index, not_null=True)
 
     def replace_column(self, index: int, **changes: object) -> None:
         """Change what is said of the column at a place."""

@@ -117,11 +117,12 @@ def without_needing(old: Table, new: Table, catalog: CatalogSnapshot) -> tuple[T
             lost.setdefault(reference.child.id, set()).add(reference.key)
             tables[reference.child.id] = reference.child
 
-    def kept(table: Table, gone: set[ForeignKey]) -> Table:
-        return replace(table, foreign_keys=tuple(k for k in table.foreign_keys if k not in gone))
+    children = [_without(tables[i], gone) for i, gone in lost.items() if i != old.id]
+    return _without(new, lost.get(old.id, set())), children
 
-    children = [kept(tables[i], gone) for i, gone in lost.items() if i != old.id]
-    return kept(new, lost.get(old.id, set())), children
+
+def _without(table: Table, gone: set[ForeignKey]) -> Table:
+    return replace(table, foreign_keys=tuple(k for k in table.foreign_keys if k not in gone))
 
 
 def check_still_fits(old: Table, new: Table, catalog: CatalogSnapshot) -> None:

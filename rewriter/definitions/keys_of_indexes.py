@@ -7,6 +7,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from rewriter.definitions.alteration import Alteration
+from rewriter.definitions.late_keys import add_late_key
 from rewriter.name_resolution import position_of
 
 
@@ -32,5 +33,5 @@ def add_key_of_index(change: Alteration, node: exp.Expr, name: str, *, primary: 
         draft.add_unique(names, name, node)
         return
     draft.set_key(names, name, node)
-    change.add_late_key(node)
+    add_late_key(change.draft, node)
     change.concerned |= set(columns)
