@@ -18,6 +18,13 @@ SETUP = (
     "CREATE INDEX asked_up ON asked.sorted (a NULLS FIRST, t DESC, p DESC NULLS LAST)",
     "CREATE INDEX asked_kinds ON asked.sorted (m, l) WHERE a > 5",
     "CREATE INDEX asked_made ON asked.sorted (lower(t), a)",
+    (
+        "CREATE TABLE asked.shown (a INTEGER, u UUID DEFAULT (gen_random_uuid()),"
+        " n INTEGER DEFAULT (5), s INTEGER DEFAULT (1 + 2), since TIMESTAMPTZ DEFAULT (now()),"
+        " CONSTRAINT one CHECK (a IS NOT NULL AND n IS NULL),"
+        " CONSTRAINT two CHECK (NOT (a IS NULL)))"
+    ),
+    "CREATE INDEX asked_some ON asked.shown (a) WHERE a IS NOT NULL OR (n > 1) IS NOT TRUE",
     "CREATE VIEW asked.seen AS (SELECT a FROM asked.sorted)",
     "CREATE TABLE asked_here (id SERIAL PRIMARY KEY, a INTEGER)",
 )
@@ -28,12 +35,23 @@ FUNCTIONS = (
 )
 _PAIRS = "'asked.pairs'::regclass"
 QUESTIONS = (
+    # Alembic: how expressions are spelled.
+    (
+        "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint"
+        " WHERE conrelid = 'asked.shown'::regclass ORDER BY 1"
+    ),
+    "SELECT indexdef FROM pg_indexes WHERE indexname = 'asked_some'",
+    (
+        "SELECT column_name, column_default FROM information_schema.columns"
+        " WHERE table_name = 'shown' ORDER BY ordinal_position"
+    ),
     # Rails: the columns of a primary key, in their order.
     (
         "SELECT a.attname FROM (SELECT indrelid, indkey, generate_subscripts(indkey, 1) idx"
         f" FROM pg_index WHERE indrelid = {_PAIRS} AND indisprimary) i JOIN pg_attribute a"
         " ON a.attrelid = i.indrelid AND a.attnum = i.indkey[i.idx] ORDER BY i.idx"
     ),
+    f"SELECT indkey::varchar, (i.indoption)::text FROM pg_index i WHERE indrelid = {_PAIRS}",
     # Vectors are counted from 0.
     (
         "SELECT indkey[0], (i.indkey)[1], indkey[2], array_lower(indkey, 1), indoption[0],"
@@ -156,7 +174,7 @@ def test_they_are_answered_as_by_postgresql(gateway: Connection, postgres: Conne
         assert found == wanted, oid
     for con in (gateway, postgres):
         query = "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace"
-        assert con.execute(query, ("asked",)).fetchone() == (11,)
+        assert con.execute(query, ("asked",)).fetchone() == (13,)
         query = "SELECT pg_get_viewdef('asked.seen'::regclass)"
         assert str(con.execute(query).fetchall()[0][0]).strip().startswith("SELECT")
         con.execute("DROP SCHEMA asked CASCADE")

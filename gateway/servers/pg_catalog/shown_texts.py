@@ -26,6 +26,7 @@ _TYPES = {
     "TIME": "time without time zone", "TIMETZ": "time with time zone",
 }  # fmt: skip
 _TYPE_NAME = re.compile(r"[A-Z]+")
+_TESTED = (exp.Null, exp.Boolean)
 _OPERANDS = (
     *(exp.Literal, exp.Column, exp.Func, exp.Paren, exp.Var, exp.Boolean),
     *(exp.Dot, exp.Kwarg, exp.PropertyEQ),
@@ -44,7 +45,15 @@ def shown_query(text: str, home: str) -> str:
 @lru_cache(_KEPT)
 def shown_expression(text: str, home: str) -> str:
     """The expression of a check, an index or a generated column, in brackets if it needs them."""
-    held = exp.Tuple(expressions=[dialects.stored(text)])
+    return _shown(dialects.stored(text), home)
+
+
+def _shown(tree: exp.Expr, home: str) -> str:
+    held = exp.Tuple(expressions=[tree])
+    for node in list(held.find_all(exp.Not)):
+        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, _TESTED):
+            tested = exp.Var(this=f"NOT {_text_of(node.this.expression)}")
+            node.replace(exp.Is(this=node.this.this, expression=tested))
     for node in reversed(list(held.find_all(exp.Binary, exp.Not, exp.Between, exp.In))):
         if not _is_operand(node) and not isinstance(node.parent, exp.Paren):
             node.replace(exp.Paren(this=node.copy()))
@@ -54,7 +63,7 @@ def shown_expression(text: str, home: str) -> str:
 @lru_cache(_KEPT)
 def shown_default(text: str, home: str, kind: str) -> str | None:
     """The expression of a default of a column of type ``kind``; None for NULL, which is none."""
-    tree = dialects.stored(text)
+    tree = dialects.stored(text).unnest()
     if isinstance(tree, exp.Null):
         return None
     base = "bpchar" if kind == "character" else kind
@@ -67,7 +76,7 @@ def shown_default(text: str, home: str, kind: str) -> str | None:
         return f"{_spelling_of(tree, home)}::{base}"
     if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
         return f"'{_spelling_of(tree, home)}'::{base}"
-    return shown_expression(text, home)
+    return _shown(tree, home)
 
 
 def _spelling_of(tree: exp.Expr, home: str) -> str:

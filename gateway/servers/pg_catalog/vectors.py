@@ -38,6 +38,10 @@ def for_lists_and_rows(node: exp.Expr) -> exp.Expr | None:
             first, second = (str(getattr(part, "table", "")) for part in node.expressions)
             places = zip(_OF_ROWS[node.name.lower()], (first, second, second), strict=True)
             node.set("expressions", [exp.column(name, table) for name, table in places])
+        case exp.Cast() if _is_vector(node.this) and node.to.this in exp.DataType.TEXT_TYPES:
+            # As SQLAlchemy 1.4 reads the columns of an index: '1 3'.
+            parts = [node.this, exp.Literal.string(" ")]
+            return exp.Anonymous(this="array_to_string", expressions=parts)
         case exp.Anonymous() if node.expressions and _is_vector(node.expressions[0]):
             return _call(node.name.lower(), node)
     return None
