@@ -110,7 +110,7 @@ class SelectedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """DISCARD ALL, PLANS, SEQUENCES or TEMP; CHANNELS for an UNLISTEN."""
+    """DISCARD ALL, PLANS, SEQUENCES or TEMP; CHANNELS for an UNLISTEN, MESSAGE for a NOTIFY."""
 
     what: str
 

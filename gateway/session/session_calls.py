@@ -1,4 +1,4 @@
-"""set_config and the advisory locks of PostgreSQL, which a client calls in a SELECT, and DISCARD.
+"""set_config, pg_notify and advisory locks of PostgreSQL, called in a SELECT, and DISCARD.
 
 Values are computed by the store from left to right, so that ``current_setting`` sees what stands
 before it and not what follows.
@@ -34,10 +34,11 @@ from rewriter.statement import (
     StoreUpkeep,
 )
 from rewriter.syntax.parsing import Parsed
-from rewriter.syntax.session_calls import SET_CONFIG
+from rewriter.syntax.session_calls import NOTIFY, SET_CONFIG
 
 _VOID = ""
 """What PostgreSQL gives for a function without a value, as text."""
+_TAGS = {"CHANNELS": "UNLISTEN", "MESSAGE": "NOTIFY"}
 _BIGINT = range(-(1 << 63), 1 << 63)
 
 
@@ -80,6 +81,9 @@ def _value(session: CallingSession, column: SelectedCall, bound: Mapping[str, An
         return pa.array([None if values[0] is None else str(values[0])], pa.string())
     if column.function == SET_CONFIG:
         return pa.array([_set_config(session, values)], pa.string())
+    if column.function == NOTIFY:
+        _check_message(values)
+        return pa.array([_VOID], pa.string())
     done = _lock(session, column.function, values)
     return pa.array([_VOID if done is None else done], pa.string() if done is None else pa.bool_())
 
@@ -114,6 +118,12 @@ def _set_config(session: CallingSession, values: list[Any]) -> str | None:
         # It lasts for this statement alone.
         return None if value is None else str(value)
     return setting_text(session.settings, name, session.catalog)
+
+
+def _check_message(values: list[Any]) -> None:
+    """Raise unless it is a message for a channel, to which nobody can have listened."""
+    if len(values) != 2 or not values[0]:
+        raise _misfit("pg_notify takes the name of a channel, and a payload")
 
 
 def _is_true(value: Any) -> bool:
@@ -184,6 +194,8 @@ def run_discard(session: CallingSession, statement: Discard) -> StatementOutcome
     Raises ACTIVE_TRANSACTION for ALL and TEMP inside of a transaction.
     """
     what = statement.what
+    if session.transaction is not None:
+        session.transaction.check_open()
     if what in {"ALL", "TEMP"}:
         if session.transaction is not None and session.transaction.explicit:
             raise in_progress()
@@ -197,7 +209,7 @@ def run_discard(session: CallingSession, statement: Discard) -> StatementOutcome
         now, began = session.settings, session.settings_at_start
         session.settings = replace(began, role=now.login_role, login_role=now.login_role)
         session.executor.advisory_locks.end(session, of_transaction=False)
-    return StatementOutcome("UNLISTEN" if what == "CHANNELS" else f"DISCARD {what}")
+    return StatementOutcome(_TAGS.get(what) or f"DISCARD {what}")
 
 
 def run_lock(session: CallingSession, statement: LockTables) -> StatementOutcome:

@@ -51,7 +51,8 @@ SHOW setting | query""",
     "BLAME": """BLAME t [WHERE ..]                   which transaction wrote each row
 BLAME t COLUMNS [VERSION AS OF n]    which one last changed each column of it""",
     "DO": "DO $$ BEGIN statements [EXCEPTION WHEN condition THEN statements] END $$",
-    "DISCARD": "DISCARD ALL | PLANS | SEQUENCES | TEMP     UNLISTEN channel | *",
+    "DISCARD": "DISCARD ALL | PLANS | SEQUENCES | TEMP     UNLISTEN channel | *\n"
+    "NOTIFY channel [, 'payload']",
     "LOCK": "LOCK [TABLE] t, .. IN ACCESS SHARE | ROW SHARE | ROW EXCLUSIVE MODE",
     "COMMENT": """COMMENT ON TABLE t | VIEW v | COLUMN t.c | INDEX i IS '..'
 COMMENT ON SEQUENCE s | TYPE t | MACRO f | SCHEMA s | CONSTRAINT c ON t IS '..'

@@ -51,7 +51,6 @@ _ADVICE = {
     "LOAD": "use COPY .. FROM, or `palimpsest import`",
     "LOCK": _NO_LOCKS,
     "MSCK": _NO_CARE,
-    "NOTIFY": "read table_changes('t', from, to) from time to time",
     "PRAGMA": "write PRAGMA setting = value; DESCRIBE and SHOW TABLES list columns and tables",
     "REFRESH": "REFRESH MATERIALIZED VIEW v; a table shows its present rows by itself",
     "REINDEX": _NO_CARE,

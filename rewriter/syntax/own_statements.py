@@ -44,7 +44,7 @@ from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_reassign, recognise_role
 from rewriter.syntax.scoped_policies import recognise_scoped_policy
-from rewriter.syntax.session_calls import discard, lock_tables, unlisten
+from rewriter.syntax.session_calls import discard, lock_tables, notify, unlisten
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.tags import recognise_tags
 
@@ -424,5 +424,6 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "PLACE": upkeep.place_hold,
     "DISCARD": discard,
     "UNLISTEN": unlisten,
+    "NOTIFY": notify,
     "LOCK": lock_tables,
 }

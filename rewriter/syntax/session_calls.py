@@ -1,8 +1,9 @@
 """Statements about a session that look like queries or locks: recognised, and never run here.
 
 SELECT set_config('name', 'value', false), ..     SELECT pg_advisory_lock(1), ..
+SELECT pg_notify('channel', 'payload'), ..
 DISCARD ALL | PLANS | SEQUENCES | TEMP
-UNLISTEN channel | *
+UNLISTEN channel | *     NOTIFY channel [, 'payload']
 LOCK [TABLE] t, .. [IN mode MODE] [NOWAIT]
 """
 
@@ -17,6 +18,7 @@ from rewriter.statement import Discard, LockTables, SelectedCall, SelectedCalls
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 SET_CONFIG = "set_config"
+NOTIFY = "pg_notify"
 _ADVISORY = ("pg_advisory_", "pg_try_advisory_")
 _DISCARDED = ("ALL", "PLANS", "SEQUENCES", "TEMP")
 _WEAK = ("ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE")
@@ -60,7 +62,7 @@ def _call(node: exp.Expr) -> exp.Anonymous | None:
     if not isinstance(inner, exp.Anonymous):
         return None
     name = inner.name.lower()
-    return inner if name == SET_CONFIG or name.startswith(_ADVISORY) else None
+    return inner if name in {SET_CONFIG, NOTIFY} or name.startswith(_ADVISORY) else None
 
 
 def discard(tokens: list[Token], parse: Parse) -> Discard:
@@ -82,6 +84,16 @@ def unlisten(tokens: list[Token], parse: Parse) -> Discard:
         reader.word()
     reader.ends("UNLISTEN takes one channel, or *")
     return Discard("CHANNELS")
+
+
+def notify(tokens: list[Token], parse: Parse) -> Discard:
+    """NOTIFY of a channel, to which nobody can have listened: LISTEN is refused."""
+    reader = TokenReader(tokens, parse, 1, "write NOTIFY channel, 'payload'")
+    reader.word()
+    if reader.takes(","):
+        reader.text()
+    reader.ends("NOTIFY takes a channel and a payload")
+    return Discard("MESSAGE")
 
 
 def lock_tables(tokens: list[Token], parse: Parse) -> LockTables | None:

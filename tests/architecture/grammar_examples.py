@@ -228,7 +228,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "BLAME t WHERE k = 1",
         "BLAME t COLUMNS VERSION AS OF 1714564800000000 ORDER BY version DESC LIMIT 10",
     ),
-    "DISCARD": _each("DISCARD ALL", "DISCARD TEMP", "UNLISTEN *", dialect="postgres"),
+    "DISCARD": _each(
+        "DISCARD ALL", "DISCARD TEMP", "UNLISTEN *", "NOTIFY c, 'x'", dialect="postgres"
+    ),
     "LOCK": _each(
         "LOCK TABLE t IN ACCESS SHARE MODE", "LOCK TABLE t IN EXCLUSIVE MODE", dialect="postgres"
     ),

@@ -211,6 +211,9 @@ def test_what_pools_and_tools_send_is_taken(con: Connection) -> None:
     for statement in (
         "UNLISTEN *",
         "UNLISTEN channel",
+        "NOTIFY channel",
+        "NOTIFY channel, 'payload'",
+        "SELECT pg_notify('channel', 'pay' || 'load')",
         "SET synchronize_seqscans = off",
         "RESET SESSION AUTHORIZATION",
     ):
@@ -219,3 +222,4 @@ def test_what_pools_and_tools_send_is_taken(con: Connection) -> None:
     assert value(con, "SHOW is_superuser") == "on"
     assert sqlstate(con, "SET server_version_num = 160000") == "22023"
     assert sqlstate(con, "LISTEN channel") == "0A000"
+    assert sqlstate(con, "NOTIFY channel, 1") == "42601"
