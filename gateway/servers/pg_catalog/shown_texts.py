@@ -50,10 +50,11 @@ def shown_expression(text: str, home: str) -> str:
 
 def _shown(tree: exp.Expr, home: str) -> str:
     held = exp.Tuple(expressions=[tree])
-    for node in list(held.find_all(exp.Not)):
-        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, _TESTED):
-            tested = exp.Var(this=f"NOT {_text_of(node.this.expression)}")
-            node.replace(exp.Is(this=node.this.this, expression=tested))
+    for negated in list(held.find_all(exp.Not)):
+        test = negated.this
+        if isinstance(test, exp.Is) and isinstance(test.expression, _TESTED):
+            tested = exp.Var(this=f"NOT {_text_of(test.expression)}")
+            negated.replace(exp.Is(this=test.this, expression=tested))
     for node in reversed(list(held.find_all(exp.Binary, exp.Not, exp.Between, exp.In))):
         if not _is_operand(node) and not isinstance(node.parent, exp.Paren):
             node.replace(exp.Paren(this=node.copy()))
