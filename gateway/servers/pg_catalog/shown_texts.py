@@ -45,10 +45,10 @@ def shown_query(text: str, home: str) -> str:
 @lru_cache(_KEPT)
 def shown_expression(text: str, home: str) -> str:
     """The expression of a check, an index or a generated column, in brackets if it needs them."""
-    return _shown(dialects.stored(text), home)
+    return _expression_of(dialects.stored(text), home)
 
 
-def _shown(tree: exp.Expr, home: str) -> str:
+def _expression_of(tree: exp.Expr, home: str) -> str:
     held = exp.Tuple(expressions=[tree])
     for negated in list(held.find_all(exp.Not)):
         test = negated.this
@@ -77,7 +77,7 @@ def shown_default(text: str, home: str, kind: str) -> str | None:
         return f"{_spelling_of(tree, home)}::{base}"
     if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
         return f"'{_spelling_of(tree, home)}'::{base}"
-    return _shown(tree, home)
+    return _expression_of(tree, home)
 
 
 def _spelling_of(tree: exp.Expr, home: str) -> str:
