@@ -56,6 +56,7 @@ from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_l
 from rewriter.reading.postgres_doubled import check_doubled
 from rewriter.reading.postgres_function_calls import with_typed_arguments
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
+from rewriter.reading.postgres_json_values import JSON_AGGREGATES, makes_json, spell_members
 from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_recursion import check_recursion
 from rewriter.reading.postgres_row_operands import with_row_operands
@@ -113,6 +114,7 @@ _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.ColumnDef, exp.AlterColumn),
     *(exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
     *NATIVE,
+    *JSON_AGGREGATES,
     *postgres_json.JSONB_OPERATORS,
     *postgres_json_keys.KINDS,
 )
@@ -264,6 +266,8 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
     """What PostgreSQL has itself, and its adapter would give the meaning that DuckDB gives it."""
     types = ValueTypes(context)
     for node in reversed(list(holder.find_all(*_EVERYWHERE))):
+        if makes_json(node):
+            spell_members(node, types)
         native = NATIVE[type(node)](node, types) if type(node) in NATIVE else None
         if native is not None:
             _spell_typed(node, native, types)
@@ -316,7 +320,8 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
         elif isinstance(node, exp.Anonymous) or type(node) in _BY_KIND:
             if isinstance(node, exp.Format):
                 postgres_operators.spell_texts(node.expressions, types)
-            postgres_json.spell_moments(node, types)
+            if makes_json(node):
+                spell_members(node, types)
             _spell_call(node, types)
         elif isinstance(node, postgres_rows.KINDS):
             postgres_rows.spell_rows(node)

@@ -16,7 +16,7 @@ from journal.sql.builders import call, fill, variable
 from journal.sql.relations import ident
 from rewriter.functions import function_name
 from rewriter.reading.postgres_aggregates import sorted_values
-from rewriter.reading.postgres_calls import Spell, arguments_of
+from rewriter.reading.postgres_calls import Spell
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_rows import row_values
 from rewriter.reading.value_types import ValueTypes
@@ -109,24 +109,8 @@ def _of_row(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return call("json_object", *parts)
 
 
-_BUILDING = frozenset(
-    f"{of}_{verb}" for of in ("json", "jsonb") for verb in ("build_object", "build_array", "agg")
-) | {"to_json", "to_jsonb"}
-_MOMENT = "replace(CAST(x AS VARCHAR), ' ', 'T')"
-
-
-def spell_moments(node: exp.Expr, types: ValueTypes) -> None:
-    """Moments that become JSON have a T between day and time, and the minutes of a zone."""
-    is_list = isinstance(node, exp.JSONArrayAgg)
-    if not is_list and function_name(node) not in _BUILDING:
-        return
-    for value in arguments_of(node):
-        kind = types.of(value).kind or ""
-        if kind.startswith("TIMESTAMP"):
-            text = fill(_MOMENT, x=value)
-            if kind != "TIMESTAMP":
-                text = fill("regexp_replace(t, '([+-][0-9][0-9])$', '\\1:00')", t=text)
-            value.replace(text)
+def _of_array(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    return call("to_json", *arguments) if len(arguments) == 1 else None
 
 
 _BY_PATH = (exp.JSONBExtract, exp.JSONBExtractScalar)
@@ -347,6 +331,7 @@ _BY_VERB: Mapping[str, Spell] = {
 CALLS: Mapping[str, Spell] = {
     **{f"{kind}_{verb}": spell for verb, spell in _BY_VERB.items() for kind in ("json", "jsonb")},
     **dict.fromkeys(("to_json", "to_jsonb", "row_to_json"), _of_row),
+    "array_to_json": _of_array,
     "jsonb_exists_any": _has_keys(exp.Or),
     "jsonb_exists_all": _has_keys(exp.And),
 }

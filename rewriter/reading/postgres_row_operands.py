@@ -36,17 +36,17 @@ _Row = tuple[str, Sequence[str]]
 
 def with_row_operands(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
     """The tree as the store compares rows; the same where no operand is a whole row."""
-    compares = any(_row(node.this, context) is not None for node in tree.find_all(*_KINDS))
+    compares = any(row_named(node.this, context) is not None for node in tree.find_all(*_KINDS))
     if not compares and not any(_is_argument(star, context) for star in tree.find_all(exp.Star)):
         return tree
     holder = exp.Paren(this=copy_tree(tree))
     for star in [s for s in holder.find_all(exp.Star) if _is_argument(s, context)]:
         named = star.parent
-        row = _row(named, context) if named is not None else None
+        row = row_named(named, context) if named is not None else None
         if named is not None and row is not None:
             named.replace(exp.column(row[0]))
     for node in list(holder.find_all(*_KINDS)):
-        left = _row(node.this, context)
+        left = row_named(node.this, context)
         if left is None or is_assignment(node):
             continue
         if isinstance(node, exp.Is):
@@ -54,7 +54,7 @@ def with_row_operands(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
                 values = [column(name, left[0]) for name in left[1]]
                 _put(node.this, exp.Tuple(expressions=values))
             continue
-        right = _row(node.expression, context)
+        right = row_named(node.expression, context)
         if right is None:
             continue
         if len(left[1]) == len(right[1]) and not isinstance(node, _ORDERED):
@@ -109,7 +109,7 @@ def _may_be_row(operand: exp.Expr | None) -> bool:
     return not bare.table and isinstance(bare.this, exp.Identifier)
 
 
-def _row(operand: exp.Expr, context: RewriteContext) -> _Row | None:
+def row_named(operand: exp.Expr, context: RewriteContext) -> _Row | None:
     """The relation that an operand names, where its columns are known; else None."""
     node = _bare(operand)
     if not _may_be_row(node):

@@ -55,10 +55,11 @@ _FLOAT = (
     " ELSE '' END || 'e+' || lpad(CAST(length(regexp_extract(CAST(x AS VARCHAR), '[0-9]+')) - 1 AS"
     " VARCHAR), 2, '0') ELSE regexp_replace(CAST(x AS VARCHAR), '\\.0$', '') END"
 )
-_NUMBER = (
+NUMBER_TEXT = (
     "CASE WHEN CAST(x AS VARCHAR) LIKE '%.%' THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.')"
     " ELSE CAST(x AS VARCHAR) END"
 )
+"""Of a number ``x`` without zeros at the end of its fraction."""
 _FIRST_WITH_EXPONENT = {"DOUBLE": 10**15, "FLOAT": 10**6, "REAL": 10**6}
 """From which number on a text has an exponent; from 1e16 on DuckDB's has one as well."""
 _CHARACTER = (
@@ -86,7 +87,7 @@ def text_of(value: exp.Expr, kind: str | None) -> exp.Expr:
     if kind == "BLOB":
         return fill(BYTES_TEXT, b=exp.paren(value.copy()))
     if kind == KEPT_AS:
-        return fill(_NUMBER, x=exp.paren(value.copy()))
+        return fill(NUMBER_TEXT, x=exp.paren(value.copy()))
     if kind in _FIRST_WITH_EXPONENT:
         return fill(_FLOAT, x=exp.paren(value.copy()), first=_FIRST_WITH_EXPONENT[kind])
     if kind is not None and _is_array(kind):
