@@ -9,6 +9,8 @@ parameter; ``f.n`` and ``$1`` are parameters. Arguments and results are cast to 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
@@ -24,12 +26,14 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
+from rewriter.definitions.sequences import without_calls
 from rewriter.definitions.user_types import expand_types, find_type, unknown_type
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_functions, is_aggregate, is_function_of_sql
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.name_resolution import find_relation, homeless_column, is_cte, position_of, table_name
 from rewriter.reading.qualified_names import qualify
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.scopes import is_named
 from rewriter.reading.visible_columns import (
     ctes_in_reach,
@@ -204,6 +208,7 @@ class CreateFunction(OwnStatement):
                 raise homeless_column(used)
         expand_types(holder, context)
         qualify(holder, context)
+        _check_columns(holder.this, dict(zip(names, self.kinds, strict=True)), context)
         types = tuple(_type_text(kind, context) for kind in self.kinds)
         return MacroBody(
             tuple((n, None if d is None else canonical_text(d)) for n, d in self.parameters),
@@ -356,6 +361,33 @@ def _source_of(column: exp.Column, name: str, context: RewriteContext) -> str | 
             if fold(name) in map(fold, names_of_source(source, context, known)):
                 return source.alias_or_name
     return None
+
+
+def _check_columns(
+    meaning: exp.Expr, parameters: Mapping[str, exp.Expr], context: RewriteContext
+) -> None:
+    """Raise UNKNOWN_COLUMN where the query names a column that no relation in reach has.
+
+    What else is wrong in it shows when the function is called.
+    """
+    value = meaning.copy()
+    query = value if isinstance(value, exp.Query) else exp.select(value)
+    if query.find(exp.Table) is None:
+        return
+    for used in list(query.find_all(exp.Column)):
+        given = None if used.table else parameters.get(fold(used.name))
+        if given is not None:
+            used.replace(given.copy())
+    expand_macros(query, context)
+    reads = Reads(context)
+    holder = exp.Subquery(this=query)
+    expand_types(holder, context)
+    reads.rewrite(holder)
+    try:
+        context.describe(without_calls(holder.this.copy()), frozenset(reads.tables))
+    except PalimpsestError as error:
+        if error.code is Code.UNKNOWN_COLUMN:
+            raise
 
 
 def _null_of(kind: exp.DataType) -> exp.Expr:

@@ -38,6 +38,7 @@ from rewriter.definitions.type_changes import without_types
 from rewriter.definitions.user_types import (
     DOMAIN_VALUE,
     check_condition,
+    check_types_known,
     enum_text,
     expanded_text,
     find_type,
@@ -222,6 +223,7 @@ def _user_type(ast: CreateType, name: TableName, context: RewriteContext) -> Use
         return UserType(name, ENUM, enum_text(ast.labels))
     assert ast.type is not None
     base = find_type(ast.type, context)
+    check_types_known(ast.type, context)
     text, declared = expanded_text(ast.type, context)
     try:
         built = exp.DataType.build(text, dialect="duckdb")
