@@ -68,6 +68,7 @@ class SetSetting:
     name: str
     value: exp.Expr | None
     local: bool = False
+    tag: str = "SET"
 
 
 @dataclass(frozen=True, slots=True)

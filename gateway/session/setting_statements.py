@@ -87,13 +87,13 @@ class TransactionSettings:
             # What is set for good inside a transaction outlives what was set for it alone.
             self._kept = None if self._kept is None else _with_changes(self._kept, before, after)
         elif session.transaction is None:
-            return StatementOutcome("SET")
+            return StatementOutcome(statement.tag)
         else:
             self._kept = self._kept or before
         if session.transaction is not None:
             self._begun = self._begun or before
         _put(session, after)
-        return StatementOutcome("SET")
+        return StatementOutcome(statement.tag)
 
     def follow(self, session: SettingSession, statement: Savepoint | Release | Rollback) -> None:
         """Do with settings what was done with the transaction at one of its savepoints."""

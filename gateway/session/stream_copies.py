@@ -234,6 +234,7 @@ def no_rows(ast: exp.Expr, session: ClientSession) -> str:
     known = copied_table(ast, session.catalog, session.settings.search_path)
     if not columns and known is not None:
         columns = [exp.column(ident(c.name)) for c in writable_columns(known.columns)]
+        target = exp.Schema(this=table.copy(), expressions=[c.this.copy() for c in columns])
     rows = exp.select(*columns or [exp.Star()]).from_(table.copy()).where(exp.false())
     parts = (target.sql("duckdb"), "OVERRIDING SYSTEM VALUE", rows.sql("duckdb"))
     return " ".join(("INSERT INTO", *parts))

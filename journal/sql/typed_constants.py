@@ -30,7 +30,8 @@ _TRUTHS = (
 _PLAIN_TRUTHS = frozenset({"true", "false", "t", "f", "1", "0"})
 """Those that every store reads."""
 _LIKE_FLOAT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d{2,}\s*", re.I)
-
+_LIKE_FRACTION = re.compile(r"\s*[+-]?(\d+\.\d*|\.\d+|\d+\.?\d*e[+-]?\d+)\s*", re.I)
+_WHOLE = {"SMALLINT": "smallint", "INT": "integer", "INTEGER": "integer", "BIGINT": "bigint"}
 
 _ZONED_TIME = re.compile(r"\s*\d{4}-\d\d-\d\d +\d{1,2}:\d\d(:\d\d(\.\d+)?)?\s*[+-]\d\d(:?\d\d)?\s*")
 """A moment with its offset, which as a time of day keeps it."""
@@ -42,7 +43,7 @@ def reads_otherwise(text: str) -> bool:
         may_be_moment(text)
         or _ZONED_TIME.fullmatch(text) is not None
         or (_LIKE_UUID.fullmatch(text) is not None and not _PLAIN_UUID.fullmatch(text))
-        or _LIKE_FLOAT.fullmatch(text) is not None
+        or _LIKE_FRACTION.fullmatch(text) is not None
         or _LIKE_ISO_INTERVAL.fullmatch(text) is not None
         or (truth_of(text) is not None and text not in _PLAIN_TRUTHS)
     )
@@ -62,7 +63,8 @@ def truth_of(text: str) -> bool | None:
 def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
     """A value for a column of the type ``kind``: texts of bytes, arrays, dates as they mean.
 
-    Raises CONVERSION for a text that begins as one and is none, OUT_OF_RANGE for no such day and
+    Raises CONVERSION for a text that begins as one and is none, and for one with a fraction as a
+    whole number, OUT_OF_RANGE for no such day and
     for a number that a floating-point type does not reach.
     """
     if kind == "BLOB":
@@ -87,6 +89,12 @@ def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
         text = None if truth is None else str(truth).lower()
     elif kind == "UUID" and _LIKE_UUID.fullmatch(value.name):
         text = _plain_uuid(value.name)
+    elif kind in _WHOLE and _LIKE_FRACTION.fullmatch(value.name):
+        raise PalimpsestError(
+            Code.CONVERSION,
+            f'invalid input syntax for type {_WHOLE[kind]}: "{value.name}"',
+            advice="write a whole number, or cast a number",
+        )
     elif kind in {"DOUBLE", *_REALS} and _LIKE_FLOAT.fullmatch(value.name):
         _check_range(value.name, is_real=kind in _REALS)
     return value if text is None else exp.Literal.string(text)

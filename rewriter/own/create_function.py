@@ -383,8 +383,10 @@ def _check_columns(
     holder = exp.Subquery(this=query)
     expand_types(holder, context)
     reads.rewrite(holder)
+    shape = without_calls(holder.this.copy())
+    assert isinstance(shape, exp.Query)
     try:
-        context.describe(without_calls(holder.this.copy()), frozenset(reads.tables))
+        context.describe(shape, frozenset(reads.tables))
     except PalimpsestError as error:
         if error.code is Code.UNKNOWN_COLUMN:
             raise

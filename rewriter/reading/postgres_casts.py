@@ -2,6 +2,7 @@
 
 s::boolean          any beginning of true, yes, on, false, no and off, also of a computed text
 t::interval         of a time of day
+s::int              of a computed text, which has no fraction
 i::time             of an interval: what it has of a day beside its days and months
 'P1DT2H'::text::interval
 """
@@ -12,6 +13,7 @@ from sqlglot import exp
 
 from journal.sql.builders import fill
 from journal.sql.interval_text import plain_interval
+from journal.sql.typed_constants import typed_constant
 from rewriter.reading.value_types import ValueTypes
 
 _TEXTS = frozenset({"VARCHAR", "TEXT"})
@@ -21,10 +23,29 @@ _TRUTH = (
     " THEN FALSE ELSE CAST(x AS BOOLEAN) END"
 )
 
+_OF_JSON = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
+_WHOLE = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_WHOLE_TEXT = "CASE WHEN x LIKE '%.%' OR x ILIKE '%e%' THEN '\"' || x || '\"' ELSE x END"
+"""A text with a fraction or an exponent as one that no store casts to a whole number."""
+
+
+_CAST_SO = "palimpsest_cast_so"
+_BY_TEXT = "COALESCE(TRY_CAST(CAST(x AS VARCHAR) AS DECIMAL), c)"
+
+
+def cast_float(cast: exp.Cast) -> exp.Expr:
+    """A floating-point number as a NUMERIC by its shortest text: 2.675 is not 2.67499.."""
+    made = fill(_BY_TEXT, x=cast.this, c=cast)
+    made.this.set("to", cast.to.copy())
+    made.expressions[0].meta[_CAST_SO] = True
+    return made
+
 
 def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
     """What means the same as such a cast; None for any other."""
     kind, to = types.of(cast.this).kind, cast.to.this
+    if cast.this.is_string and to in _WHOLE:
+        typed_constant(cast.this, to.value)
     if to is exp.DType.BOOLEAN and kind in _TEXTS:
         return fill(_TRUTH, x=cast.this)
     if to is exp.DType.INTERVAL and kind == "TIME":
@@ -37,4 +58,9 @@ def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
         plain = plain_interval(text.name) if text.is_string else None
         if plain is not None:
             return exp.cast(exp.Literal.string(plain), "INTERVAL", dialect="duckdb")
+    is_text = kind in _TEXTS or isinstance(cast.this.unnest(), _OF_JSON)
+    if to in _WHOLE and is_text and not isinstance(cast.this, exp.Case):
+        made = cast.copy()
+        made.set("this", fill(_WHOLE_TEXT, x=cast.this))
+        return made
     return None

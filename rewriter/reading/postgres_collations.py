@@ -76,6 +76,24 @@ def spell_case(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return None
 
 
+_UPPER = "replace(upper(replace(s, 'ß', e)), e, 'ß')"
+_PRIVATE = "\ue0df"
+"""Of no language: no text has it, and it has no capital."""
+
+
+def spell_upper(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``upper`` of a text, whose ß stays as it is; other stores make it ẞ or SS."""
+    spell_case(node, types)
+    value = node.this
+    if isinstance(value, exp.Replace) and _PRIVATE in {
+        part.name for part in value.iter_expressions()
+    }:
+        return None
+    if value.is_string and "ß" not in value.name:
+        return None
+    return fill(_UPPER, s=value, e=exp.Literal.string(_PRIVATE))
+
+
 def spell_extreme(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """``greatest`` and ``least`` of texts of which one has a collation; None for others."""
     values = list(node.iter_expressions())

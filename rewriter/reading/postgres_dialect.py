@@ -16,6 +16,7 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.reading import (
     joined_stars,
+    postgres_assigned,
     postgres_calls,
     postgres_collations,
     postgres_comparisons,
@@ -34,7 +35,6 @@ from rewriter.reading import (
     postgres_operators,
     postgres_result_types,
     postgres_rows,
-    postgres_selected,
     postgres_similar,
 )
 from rewriter.reading.json_path.calls import takes_path
@@ -51,6 +51,7 @@ from rewriter.reading.postgres_aggregates import (
 from rewriter.reading.postgres_blanks import compare_without_blanks, compares_blanks
 from rewriter.reading.postgres_calls import arguments_of
 from rewriter.reading.postgres_capitals import check_capitals
+from rewriter.reading.postgres_cast_rules import check_casts
 from rewriter.reading.postgres_definitions import DEFINING, marked_definition
 from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
 from rewriter.reading.postgres_doubled import check_doubled
@@ -151,6 +152,7 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
     check_capitals(value)
     if not is_postgres:
         postgres_comparisons.check_comparisons(value, types)
+        check_casts(value, types)
         check_recursion(value)
         check_doubled(value, context)
     equates = any(
@@ -158,7 +160,7 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
         for node in value.find_all(*postgres_jsonb_equality.KINDS)
     )
     writes = postgres_jsonb_written.writes_jsonb(value, types)
-    selects = postgres_selected.reads_selected(value, types)
+    selects = postgres_assigned.changes_assigned(value, types)
     blanks = compares_blanks(value, types)
     casts = postgres_result_types.concerns_results(value, types)
     if not (equates or writes or selects or casts or blanks) and not any(
@@ -171,7 +173,7 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
     if blanks:
         compare_without_blanks(holder, types)
     if selects:
-        postgres_selected.read_selected(holder, types)
+        postgres_assigned.change_assigned(holder, types)
     if writes:
         postgres_jsonb_written.spell_constants(holder, types)
     if equates and not is_postgres:

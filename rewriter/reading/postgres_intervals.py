@@ -12,6 +12,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from journal.sql.builders import call
 from rewriter.name_resolution import position_of
+from rewriter.reading.value_types import ValueTypes
 
 _MAKERS = {
     name: f"to_{name}s" for name in ("year", "month", "week", "day", "hour", "minute", "second")
@@ -47,3 +48,23 @@ def spell_made_interval(node: exp.Expr) -> exp.Expr | None:
         one = call(_MAKERS[name], amount)
         total = one if total is None else exp.Add(this=total, expression=one)
     return exp.paren(call("to_days", 0) if total is None else total)
+
+
+def spell_frame(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``RANGE '1 day' PRECEDING`` of rows in the order of a moment; None for other frames."""
+    window = node.parent
+    order = window.args.get("order") if window is not None else None
+    if order is None or len(order.expressions) != 1:
+        return None
+    if not (types.of(order.expressions[0].this).kind or "").startswith(
+        ("DATE", "TIME", "INTERVAL")
+    ):
+        return None
+    ends = {name: node.args.get(name) for name in ("start", "end")}
+    texts = {n: e for n, e in ends.items() if isinstance(e, exp.Literal) and e.is_string}
+    if not texts:
+        return None
+    made = node.copy()
+    for name, text in texts.items():
+        made.set(name, exp.cast(text.copy(), "INTERVAL", dialect="duckdb"))
+    return made

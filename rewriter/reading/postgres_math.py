@@ -4,6 +4,7 @@ gcd(a, b), lcm(a, b)           of INTEGER: an INTEGER, which may overflow
 acosh(x), atanh(x)             fail out of their range; atanh(1) is infinite
 var_pop(x), stddev_pop(x)      of an infinity alone, or of NaN: NaN
 n << m, n >> m                 of m only the lower bits count
+r = 1.1                        of a REAL: compared as a DOUBLE, as which 1.1 is another number
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from rewriter.reading.value_types import KIND, ValueTypes
 
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT"})
 _FLOATS = frozenset({"DOUBLE", "FLOAT", "REAL"})
+_SINGLE = frozenset({"FLOAT", "REAL"})
+_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT", "DECIMAL", "DOUBLE")
 _OUT_OF_RANGE = "error('input is out of range')"
 _ACOSH = f"CASE WHEN x < 1 THEN {_OUT_OF_RANGE} ELSE acosh(x) END"
 _ATANH = (
@@ -64,3 +67,15 @@ def spell_shift(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         return exp.paren(fill(f"x >> (n & {size - 1})", **parts))
     wide = _SHIFT.format(top=size - 1)
     return fill(_WRAPPED.format(wide, 1 << (size - 1), 1 << size, kind), **parts)
+
+
+def spell_compared(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """A comparison of a REAL with a number of another type; None for others."""
+    kinds = {name: types.of(node.args[name]).kind or "" for name in ("this", "expression")}
+    for name, other in (("this", "expression"), ("expression", "this")):
+        is_other = kinds[other].startswith(_NUMBERS) and kinds[other] not in _SINGLE
+        if kinds[name] in _SINGLE and is_other and not kinds[other].endswith("]"):
+            made = node.copy()
+            made.set(name, exp.cast(made.args[name], "DOUBLE", dialect="duckdb"))
+            return made
+    return None

@@ -4,6 +4,7 @@ EXTRACT(SECOND FROM t)              with its fraction, on every store
 date_part('hour', t)                the same as a DOUBLE, also of a date
 (a, b) OVERLAPS (c, d)              conditions on the four
 date_trunc('day', t, 'Asia/Tokyo')  cut in the time of that zone
+date_trunc('century', t)            begins in 2001
 date_bin('15 minutes', t, o)        time_bucket
 justify_hours(i)                    months, days and the rest, each by itself
 clock_timestamp()                   the moment of the statement
@@ -174,6 +175,23 @@ def _cut(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     unit, moment, zone = arguments
     local = exp.AtTimeZone(this=exp.paren(moment.copy()), zone=zone.copy())
     return exp.AtTimeZone(this=call("date_trunc", unit, local), zone=zone.copy())
+
+
+def spell_century(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``date_trunc`` to centuries and millennia, which begin with the year 1; None for others."""
+    unit = node.args["unit"].name.upper()
+    if unit not in _FROM_YEAR_ONE or _CUT_SO in node.meta or node.this.is_string:
+        return None
+    if types.of(node.this).kind == "INTERVAL":
+        return None
+    before = fill("t - INTERVAL '1 year'", t=exp.paren(node.this.copy()))
+    cut = type(node)(this=before, unit=node.args["unit"].copy())
+    cut.meta[_CUT_SO] = True
+    return exp.paren(fill("t + INTERVAL '1 year'", t=cut))
+
+
+_FROM_YEAR_ONE = frozenset({"CENTURY", "CENTURIES", "MILLENNIUM", "MILLENNIUMS", "MILLENNIA"})
+_CUT_SO = "palimpsest_cut"
 
 
 def _bin(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:

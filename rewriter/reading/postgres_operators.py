@@ -3,7 +3,7 @@
 a || 3, 0 || a, a || '{7,8}'    of an array: its elements and the others
 a = '{7,8}'                     the array of that text, as of the others' type
 a || NULL                       the array, where other stores say NULL
-x::varchar(2)                   the first two characters
+x::varchar(2)                   the first two characters, of CHAR(2) without blanks at the end
 d > '1/8/1999'                  of a date: the constant is read as PostgreSQL reads dates
 concat(b)                       of a BOOLEAN: t or f, where a cast to text gives true or false
 round(f)                        of a floating-point number: halves go to the even one
@@ -66,7 +66,7 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
         if truth is not None:
             node.replace(exp.Boolean(this=truth))
         else:
-            _cut(node)
+            _cut(node, types)
     elif isinstance(node, JOINING):
         spell_texts(node.expressions, types)
     elif isinstance(node, exp.Literal):
@@ -101,19 +101,35 @@ def _read_as_compared(constant: exp.Literal, types: ValueTypes) -> None:
     """A constant that is compared with a date is one, by PostgreSQL's reading."""
     beside = constant.parent
     if isinstance(beside, _COMPARED):
-        other = beside.expression if constant.arg_key == "this" else beside.this
+        other = _value_beside(beside) if constant.arg_key == "this" else beside.this
         constant.replace(typed_constant(constant, types.of(other).kind or ""))
+
+
+def _value_beside(node: exp.Expr) -> exp.Expr:
+    """What the first value of a comparison, BETWEEN or IN is compared with."""
+    if isinstance(node, exp.Between):
+        found: exp.Expr = node.args["low"]
+    elif isinstance(node, exp.In):
+        found = next(iter(node.expressions), None) or node.args["query"]
+    else:
+        found = node.expression
+    return found
 
 
 def _length(cast: exp.Cast) -> int | None:
     """How many characters a cast leaves of a text; None for other casts."""
     kind = cast.to
-    if kind.this not in _TEXTS or isinstance(cast.this, exp.Left):
+    if kind.this not in _TEXTS or isinstance(cast.this, exp.Left | exp.Trim):
         return None
     size = kind.expressions[0].name if kind.expressions else _ALONE.get(kind.this, "")
-    if not size.isdigit() or (cast.this.is_string and len(cast.this.name) <= int(size)):
+    if not size.isdigit() or (cast.this.is_string and _fits(cast.this.name, kind, int(size))):
         return None
     return int(size)
+
+
+def _fits(text: str, kind: exp.DataType, size: int) -> bool:
+    """True for a text that a cast leaves as it is."""
+    return len(text) <= size and not (kind.this in _ALONE and text.endswith(" "))
 
 
 def _truth(cast: exp.Cast) -> bool | None:
@@ -122,10 +138,13 @@ def _truth(cast: exp.Cast) -> bool | None:
     return truth_of(cast.this.name) if is_truth else None
 
 
-def _cut(cast: exp.Cast) -> None:
-    """An explicit cast cuts a text that is too long, as SQL says."""
-    text = cast.this if cast.this.is_string else exp.cast(cast.this, "TEXT", dialect="duckdb")
-    cast.set("this", exp.Left(this=text, expression=exp.Literal.number(_length(cast) or 0)))
+def _cut(cast: exp.Cast, types: ValueTypes) -> None:
+    """An explicit cast cuts a text that is too long, as SQL says; CHAR(n) has no blanks behind."""
+    is_native = types.context.capabilities.postgres_functions
+    kind = None if is_native else types.of(cast.this).kind
+    text = cast.this if cast.this.is_string else text_of(cast.this, kind)
+    cut: exp.Expr = exp.Left(this=text, expression=exp.Literal.number(_length(cast) or 0))
+    cast.set("this", fill("rtrim(t, ' ')", t=cut) if cast.to.this in _ALONE else cut)
 
 
 def _join(node: exp.Expr, types: ValueTypes) -> None:

@@ -2,6 +2,7 @@
 
 normalize(s), normalize(s, NFC)     of the forms of Unicode only this one
 unistr('d\\0061ta')                 of a constant
+split_part(s, '', 1)                the whole text
 pg_size_pretty(n)                   10 kB, of a whole number
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.sql.builders import call
+from journal.sql.builders import call, fill
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.syntax.unicode_escapes import unescaped
@@ -36,6 +37,17 @@ def spell_normalized(node: exp.Expr) -> exp.Expr:
         what = f"normalize() to {form.name.upper()}"
         raise not_here(node, what, "normalize to NFC, or in the program")
     return call("nfc_normalize", node.this)
+
+
+_WHOLE = "CASE WHEN n IN (1, -1) OR s IS NULL THEN s ELSE '' END"
+
+
+def spell_split(node: exp.Expr) -> exp.Expr | None:
+    """``split_part(s, '', n)``, which splits nothing; None for another separator."""
+    separator = node.args.get("delimiter")
+    if separator is None or not separator.is_string or separator.name:
+        return None
+    return fill(_WHOLE, s=exp.paren(node.this.copy()), n=node.args["part_index"])
 
 
 def spell_unicode(text: exp.Expr) -> exp.Expr | None:

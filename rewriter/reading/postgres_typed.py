@@ -38,6 +38,7 @@ from rewriter.reading.postgres_aggregates import (
     spell_different,
     spell_joined,
 )
+from rewriter.reading.postgres_array_texts import spell_alike, spell_array_operator
 from rewriter.reading.postgres_bits import are_bits, cast_bits, part_of_bits
 from rewriter.reading.postgres_bytes import (
     is_bytes,
@@ -53,21 +54,27 @@ from rewriter.reading.postgres_bytes import (
     spell_place_of_bytes,
     spell_trim,
 )
-from rewriter.reading.postgres_casts import spell_value_cast
-from rewriter.reading.postgres_collations import spell_case, spell_extreme
+from rewriter.reading.postgres_casts import cast_float, spell_value_cast
+from rewriter.reading.postgres_collations import spell_case, spell_extreme, spell_upper
 from rewriter.reading.postgres_days import spell_days
 from rewriter.reading.postgres_formats import spell_reading, spell_template
-from rewriter.reading.postgres_intervals import spell_made_interval
-from rewriter.reading.postgres_math import spell_divisor, spell_inverse, spell_shift, spell_spread
+from rewriter.reading.postgres_intervals import spell_frame, spell_made_interval
+from rewriter.reading.postgres_math import (
+    spell_compared,
+    spell_divisor,
+    spell_inverse,
+    spell_shift,
+    spell_spread,
+)
 from rewriter.reading.postgres_moments import (
     native_current,
     rounded_moment,
+    spell_century,
     spell_current,
     spell_difference,
     spell_part,
     spell_today,
 )
-from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, spell_like
 from rewriter.reading.postgres_places import native_place, spell_place
 from rewriter.reading.postgres_products import widened_factor
@@ -80,7 +87,12 @@ from rewriter.reading.postgres_regexps import (
     spell_substr,
 )
 from rewriter.reading.postgres_sources import spell_series
-from rewriter.reading.postgres_text_calls import PRETTY_SIZE, spell_normalized, spell_unicode
+from rewriter.reading.postgres_text_calls import (
+    PRETTY_SIZE,
+    spell_normalized,
+    spell_split,
+    spell_unicode,
+)
 from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
 from rewriter.reading.value_kinds import DIGITS, FRACTION, WHOLE_KINDS
@@ -125,6 +137,8 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if node.to.this in _MOMENTS and node.to.expressions:
         whole = exp.cast(node.this.copy(), node.to.this)
         return rounded_moment(whole, node.to.this, node.to.expressions[0].this)
+    if node.to.this is exp.DType.DECIMAL and types.of(node.this).kind in {"DOUBLE", *_FLOATS}:
+        return None if types.context.capabilities.postgres_functions else cast_float(node)
     if node.to.this is exp.DType.DECIMAL and node.to.expressions and _is_inexact(node.this, types):
         cast = node.copy()
         cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
@@ -185,6 +199,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     made = node.copy()
     for name, value in changed.items():
         made.set(name, value)
+    if isinstance(made, exp.Sub) and "TIME" in kinds.values():
+        return spell_difference(made, "TIME", "TIME") or made
     is_float = bool(_FLOATS & {*kinds.values()}) or (
         "DOUBLE" in kinds.values() and any(side.unnest().is_string for side in sides.values())
     )
@@ -239,6 +255,8 @@ def _taken_beside(text: exp.Expr, kind: str, operator: type[exp.Expr]) -> exp.Ex
     if kind.startswith("TIMESTAMP") or kind == "INTERVAL":
         if operator in {exp.Add, exp.Sub}:
             taken = kind if operator is exp.Sub else "INTERVAL"
+    elif kind == "TIME" and operator in {exp.Add, exp.Sub}:
+        taken = kind if operator is exp.Sub else "INTERVAL"
     elif kind == "DATE":
         taken = kind if operator is exp.Sub else None
     elif kind in WHOLE_KINDS or kind == "DOUBLE":
@@ -342,26 +360,19 @@ def _length_of_bytes(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return call("octet_length", node.this) if types.of(node.this).kind == "BLOB" else None
 
 
-def _array_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``a @> '{x}'``: the text beside an array is one of its type."""
-    for name, other in (("this", node.expression), ("expression", node.this)):
-        kind, text = types.of(other).kind or "", node.args[name]
-        if is_array_text(text) and kind.endswith("[]"):
-            made = node.copy()
-            made.set(name, read_array(text, kind))
-            return made
-    return None
-
-
 def _joined_elements(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     is_null = isinstance(node.expression, exp.Null)
     return exp.cast(exp.null(), "VARCHAR") if is_null else None
 
 
+def _compared(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    return spell_quantified(node, types) or spell_compared(node, types)
+
+
 _CURRENT = (exp.CurrentTimestamp, exp.CurrentTime, exp.Localtimestamp, exp.Localtime)
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 TYPED: Mapping[type[exp.Expr], Spell] = {
-    **dict.fromkeys(COMPARED, spell_quantified),
+    **dict.fromkeys(COMPARED, _compared),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), _arithmetic),
     **dict.fromkeys((exp.Round, exp.Trunc), _rounded),
@@ -374,7 +385,8 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Hex: _lower_hex,
     exp.BitString: lambda node, _: exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb"),
     **dict.fromkeys((exp.Greatest, exp.Least), spell_extreme),
-    **dict.fromkeys((exp.Lower, exp.Upper, exp.Initcap), spell_case),
+    **dict.fromkeys((exp.Lower, exp.Initcap), spell_case),
+    exp.Upper: spell_upper,
     **dict.fromkeys((exp.Acosh, exp.Atanh), spell_inverse),
     **dict.fromkeys((exp.VariancePop, exp.StddevPop), spell_spread),
     exp.Bracket: spell_place,
@@ -394,11 +406,14 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.SHA2Digest: spell_digest,
     exp.Array: postgres_arrays.check_dimensions,
     exp.ArraySize: postgres_arrays.spell_length,
-    exp.ArrayConcat: postgres_arrays.spell_concatenation,
+    **dict.fromkeys((exp.ArrayConcat, exp.Coalesce, exp.Case), spell_alike),
     exp.ArrayPosition: postgres_arrays.spell_position,
     exp.WidthBucket: postgres_arrays.spell_bucket,
     **dict.fromkeys(_CURRENT, lambda node, _: spell_current(node)),
     exp.CurrentDate: lambda node, _: spell_today(node),
+    exp.TimestampTrunc: spell_century,
+    exp.WindowSpec: spell_frame,
+    exp.SplitPart: lambda node, _: spell_split(node),
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), spell_match),
     exp.RegexpReplace: spell_replaced,
     exp.RegexpCount: spell_count,
@@ -411,7 +426,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.ArrayToString: _joined_elements,
     **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), spell_shift),
     **dict.fromkeys(
-        (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _array_operator
+        (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), spell_array_operator
     ),
 }
 """By kinds of nodes, for stores that are no PostgreSQL."""

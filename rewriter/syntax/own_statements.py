@@ -309,10 +309,10 @@ def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if _words(tokens[1:2]) == ["VARIABLE"] and len(tokens) == 3:
-        return SetSetting(VARIABLE + tokens[2].text, None)
+        return SetSetting(VARIABLE + tokens[2].text, None, tag="RESET")
     if _words(tokens[1:]) == ["SESSION", "AUTHORIZATION"]:
-        return SetSetting("role", None)
-    return SetSetting("".join(t.text for t in tokens[1:]), None)
+        return SetSetting("role", None, tag="RESET")
+    return SetSetting("".join(t.text for t in tokens[1:]), None, tag="RESET")
 
 
 def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:

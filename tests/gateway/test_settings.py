@@ -85,6 +85,11 @@ def test_set_local_lasts_until_the_transaction_ends(tmp_path: Path) -> None:
     run.close()
 
 
+def test_the_tag_says_whether_a_setting_was_reset(con: Connection) -> None:
+    for sql in ("SET timezone TO DEFAULT", "RESET timezone", "RESET ALL", "RESET ROLE"):
+        assert con.execute(sql).statusmessage == sql.split()[0], sql
+
+
 def test_a_plan_follows_the_setting_that_it_shows(con: Connection) -> None:
     con.execute("CREATE VIEW who AS SELECT current_setting('application_name') AS name")
     for name in ("one", "two"):
