@@ -139,6 +139,8 @@ def linear_query(given: exp.Select, context: RewriteContext) -> LinearQuery:
     _check_faces(groups, sources)
     own = len(groups)
     if counted is not None and counted.sql() not in {g.sql() for g in groups}:
+        if counted.find(exp.Column) is None:
+            raise NotLinear("it counts a constant")
         groups.append(counted)
     _check_size(groups, node, table, sources)
     _check_spread(groups, table, sources, context)

@@ -20,6 +20,8 @@ from journal.model.trees import is_nested
 
 Starred = Callable[[exp.Expr], list[tuple[str, str]] | None]
 """Gives alias and name of each column that a star stands for; None where they are not known."""
+_SIDES = 2
+"""Of a join."""
 _GROUP = re.compile(r"\\(\d)")
 
 
@@ -79,6 +81,8 @@ def columns_of_star(star: exp.Expr, columns: Sequence[tuple[str, str]]) -> list[
     renamed = star.args.get("rename") or ()
     kept: list[exp.Expr] = []
     for alias, name in columns:
+        if _is_joined_and_left_out(left_out, alias, name):
+            continue
         if any(_is_meant(e, alias, name) for e in left_out):
             continue
         if fold(name) in replaced:
@@ -88,6 +92,12 @@ def columns_of_star(star: exp.Expr, columns: Sequence[tuple[str, str]]) -> list[
         names = [e.alias for e in renamed if _is_meant(e.this, alias, name)]
         kept.append(exp.alias_(column, names[0], quoted=True) if names else column)
     return kept
+
+
+def _is_joined_and_left_out(left_out: Sequence[exp.Expr], alias: str, name: str) -> bool:
+    """True for a column joined by name that ``EXCLUDE (t.a, u.a)`` names on both sides."""
+    sides = {fold(e.text("table")) for e in left_out if fold(e.name) == fold(name)}
+    return not alias and len(sides - {""}) == _SIDES
 
 
 def _is_meant(named: exp.Expr, alias: str, name: str) -> bool:

@@ -103,7 +103,10 @@ CREATE OR REPLACE FUNCTION _palimpsest.shown(real)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE STRICT AS $$
     SELECT CASE WHEN $1::text ~ '^-?\d+$' THEN $1::text || '.0'
                 WHEN $1 = 'NaN' THEN 'nan' WHEN $1 = 'Infinity' THEN 'inf'
-                WHEN $1 = '-Infinity' THEN '-inf' ELSE $1::text END
+                WHEN $1 = '-Infinity' THEN '-inf'
+                WHEN $1::text ~ 'e\+(0\d|1[0-5])$'
+                THEN regexp_replace($1::text::numeric::text, '^(-?\d+)$', '\1.0')
+                ELSE $1::text END
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.shown(interval)
