@@ -70,7 +70,7 @@ def point_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     table = context.catalog.get(table_name(node, context))
     if not isinstance(table, Table) or table.constraints or table.unique_indexes:
         return None
-    if table.materialized is not None or is_restricted([table.id], context):
+    if table.triggers or table.materialized is not None or is_restricted([table.id], context):
         return None
     columns = [table.find(n.name) for n in named] if named else list(table.columns)
     cells = rows.expressions[0].expressions or [rows.expressions[0]]
@@ -175,6 +175,8 @@ def _point_change(ast: exp.Update, context: RewriteContext) -> PointChange | Non
     if found is None:
         return None
     table, alias = found
+    if table.triggers:
+        return None
     looked_at = _columns_read(table) | _referenced_columns(table, context)
     values = [_assignment(table, node, alias, looked_at) for node in ast.expressions]
     return PointChange(table.id, tuple(v for v in values if v)) if all(values) else None

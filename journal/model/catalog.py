@@ -51,6 +51,7 @@ from journal.model.schema import (
 )
 from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.table_index import IndexTerm
+from journal.model.triggers import trigger_from_json
 from journal.model.version import VersionType
 
 
@@ -135,7 +136,13 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             old = None if instead_of is None else asdict(instead_of)
             raw = asdict(relation)
             raw.update(_foreign_keys_to_json(relation))
-            for later in ("foreign_keys", "indexes", "materialized", "constraint_comments"):
+            for later in (
+                "foreign_keys",
+                "indexes",
+                "materialized",
+                "constraint_comments",
+                "triggers",
+            ):
                 if not raw.get(later, True):
                     # Earlier versions read tables that have none.
                     del raw[later]
@@ -239,6 +246,7 @@ def _table(raw: dict[str, Any]) -> Table:
             "indexes": tuple(_index(i) for i in raw.get("indexes", ())),
             "materialized": Materialized.from_json(raw.get("materialized")),
             "constraint_comments": tuple((n, t) for n, t in raw.get("constraint_comments", ())),
+            "triggers": tuple(trigger_from_json(t) for t in raw.get("triggers", ())),
         }
     )
 

@@ -1,4 +1,4 @@
-"""What a schema holds besides relations and sequences: types and macros.
+"""What a schema holds besides relations and sequences: types, macros and routines.
 
 They are definitions only: no store has them, since the rewriter puts what they mean in the place
 of their names. As plain JSON they stand in the catalog's log. Nothing here does I/O.
@@ -65,9 +65,33 @@ class Macro:
     comment: str | None = None
 
 
-Definition = UserType | Macro
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A function in PL/pgSQL, whose ``body`` is kept as it was written.
+
+    One that ``returns`` trigger is called for each row that is written; one that returns void runs
+    statements. ``parameters`` have a name, a type and a default.
+    """
+
+    name: TableName
+    parameters: tuple[tuple[str, str, str | None], ...]
+    returns: str
+    body: str
+    comment: str | None = None
+
+    @property
+    def is_trigger(self) -> bool:
+        """True for a function of triggers."""
+        return self.returns == "trigger"
+
+
+Definition = UserType | Macro | Routine
 DefinitionKey = tuple[str, str, str]
-_KINDS: dict[str, type[Definition]] = {"type": UserType, "macro": Macro}
+_KINDS: dict[str, type[Definition]] = {
+    "type": UserType,
+    "macro": Macro,
+    "routine": Routine,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,4 +152,6 @@ def from_json(data: dict[str, Any]) -> Definition:
             )
             for body in raw["bodies"]
         )
+    elif made is Routine:
+        raw["parameters"] = tuple((n, kind, default) for n, kind, default in raw["parameters"])
     return made(**raw)

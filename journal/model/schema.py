@@ -22,6 +22,7 @@ from journal.model.sequence import Sequence as Sequence
 from journal.model.table_index import Index as Index
 from journal.model.table_name import TableName as TableName
 from journal.model.table_name import fold as fold
+from journal.model.triggers import Trigger
 from journal.model.version import VersionType
 
 DEFAULT_SCHEMA = "main"
@@ -107,7 +108,8 @@ class Table:
     ``layout`` changes with the set of stored columns or their types, and is never used again, so
     that rows written under any layout can be read under any other. ``physical_names``: all that the
     table ever had. ``materialized``: what a materialised view is made of. ``constraint_comments``:
-    folded names of constraints, the key too, and what is said of them.
+    folded names of constraints, the key too, and what is said of them. ``triggers`` fire in the
+    order of their names.
     """
 
     id: int
@@ -126,6 +128,7 @@ class Table:
     indexes: tuple[Index, ...] = ()
     materialized: Materialized | None = None
     constraint_comments: tuple[tuple[str, str], ...] = ()
+    triggers: tuple[Trigger, ...] = ()
 
     @property
     def hidden_key(self) -> bool:

@@ -29,6 +29,12 @@ from rewriter.definitions.late_keys import add_late_key, drop_key, loosen_key
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
+from rewriter.definitions.trigger_columns import (
+    check_retyped,
+    triggers_over,
+    with_physical,
+    with_renamed,
+)
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.definitions.whole_numbers import are_texts, are_whole, is_cast_of
 from rewriter.functions import check_functions
@@ -140,10 +146,11 @@ class Alteration:
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
         references = [k for k in self.draft.foreign_keys if physical in k.columns]
         indexes = [i for i in self.draft.indexes if physical in (*i.columns, *i.included)]
-        needing: list[str] = []
+        triggers = triggers_over(self.draft.triggers, self.draft.columns[index])
+        needing: list[str] = [f"trigger {trigger.name}" for trigger in triggers]
         if not self.drops_dependents:
             shared = [c for c in checks if columns_of(c.expression) != {physical}]
-            needing = [u.name for u in keys] + [c.name for c in shared]
+            needing += [u.name for u in keys] + [c.name for c in shared]
             needing += [k.name for k in references] + [i.name for i in indexes]
         if physical in self.draft.key and self.drops_dependents:
             drop_key(self.table, self.draft, node)
@@ -162,6 +169,7 @@ class Alteration:
         self.draft.checks = [c for c in self.draft.checks if c not in checks]
         self.draft.foreign_keys = [k for k in self.draft.foreign_keys if k not in references]
         self.draft.indexes = [i for i in self.draft.indexes if i not in indexes]
+        self.draft.triggers = [t for t in self.draft.triggers if t not in triggers]
         del self.draft.columns[index]
         self.forget_physical(physical)
 
@@ -171,6 +179,7 @@ class Alteration:
         kept = self.draft.columns.pop(index)
         self.draft.check_new_column(new, node)
         self.draft.columns.insert(index, replace(kept, name=new))
+        self.draft.triggers = with_renamed(self.draft.triggers, kept.name, new)
 
     def change_type(
         self, name: str, kind: exp.Expr, using: exp.Expr | None, node: exp.Expr
@@ -180,6 +189,7 @@ class Alteration:
         Rows keep the values they were written with unless the cast depends on more than these.
         """
         index = self.column_index(name, node)
+        check_retyped(self.draft.triggers, self.draft.columns[index], node)
         wanted = type_text(kind)
         self.replace_column(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
         stored = self.draft.columns[index]
@@ -374,6 +384,7 @@ class Alteration:
             u for u in self.draft.uniques if new in u.columns and u not in self.uniques
         ]
         self.draft.indexes = [renamed_columns(i, {old: new}) for i in self.draft.indexes]
+        self.draft.triggers = with_physical(self.draft.triggers, old, new)
         for index, check in enumerate(self.draft.checks):
             condition = dialects.stored(check.expression)
             for used in condition.find_all(exp.Column):
@@ -418,15 +429,6 @@ def _checks_of(kind: exp.Expr, table: Table, column: str) -> list[tuple[exp.Expr
 def _by_zone(old: str, new: str) -> bool:
     """True if a cast may depend on the session's time zone: it is then done once and for all."""
     return any(has_zone(exp.DataType.build(kind, dialect="duckdb")) for kind in (old, new))
-
-
-def changed_layout(old: Table, new: Table) -> bool:
-    """True if journal rows of the two have different columns or types."""
-    return _fields(old.columns) != _fields(new.columns)
-
-
-def _fields(columns: Sequence[Column]) -> list[tuple[str, str]]:
-    return [(c.physical, c.type) for c in columns]
 
 
 def _is_plain(default: exp.Expr) -> bool:

@@ -24,6 +24,7 @@ from journal.model.schema import (
     Unique,
     fold,
 )
+from journal.model.triggers import Trigger
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.typed_constants import typed_constant
@@ -83,6 +84,7 @@ class TableDraft:
     wanted: list[WantedKey] = field(default_factory=list)
     comments: dict[str, str] = field(default_factory=dict)
     """What is said of constraints, by their folded names."""
+    triggers: list[Trigger] = field(default_factory=list)
     column_name: Callable[[str], str] = str
     is_new: bool = True
     """Whether no journal has the names of ``format`` yet.
@@ -106,6 +108,7 @@ class TableDraft:
             list(table.foreign_keys),
             list(table.indexes),
             comments=dict(table.constraint_comments),
+            triggers=list(table.triggers),
             column_name=column_name,
             is_new=False,
         )
@@ -204,6 +207,7 @@ class TableDraft:
             foreign_keys=tuple(self.foreign_keys),
             indexes=tuple(self.indexes),
             constraint_comments=tuple(said for said in self.comments.items() if said[0] in named),
+            triggers=tuple(self.triggers),
         )
 
     def _step_aside(self, name: str) -> None:

@@ -12,8 +12,9 @@ from journal.model.plan import Change, PutRelation, Step
 from journal.model.schema import CatalogSnapshot, Column, Table, TableName
 from journal.sql import dialects
 from rewriter.context import RewriteContext
-from rewriter.definitions.alteration import Alteration, changed_layout
+from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.canonical_texts import canonical_text
+from rewriter.definitions.layouts import changed_layout
 from rewriter.definitions.user_types import (
     declared_type,
     enum_text,

@@ -18,13 +18,16 @@ from journal.model.named_definitions import (
     Macro,
     MacroBody,
     PutDefinition,
+    Routine,
     definition_key,
 )
-from journal.model.plan import Change, StatementPlan
+from journal.model.plan import Change, StatementPlan, Step
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.macros import named_macro
 from rewriter.definitions.new_relations import ddl_plan
+from rewriter.definitions.routines import callers_of, named_routine
+from rewriter.definitions.triggers import put_triggers
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
@@ -38,6 +41,7 @@ class DropMacro(OwnStatement):
     is_table: bool = False
     exists: bool = False
     is_function: bool = False
+    cascade: bool = False
 
     @classmethod
     def read(cls, tokens: list[Token], parse: Parse) -> DropMacro | None:
@@ -51,9 +55,10 @@ class DropMacro(OwnStatement):
         names = [(reader.name(), _width(reader) if is_function else None)]
         while is_function and reader.takes(","):
             names.append((reader.name(), _width(reader)))
-        _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
+        cascade = reader.takes("CASCADE")
+        _ = cascade or reader.takes("RESTRICT")
         reader.ends("DROP MACRO needs one name")
-        return cls(tuple(names), is_table, exists, is_function)
+        return cls(tuple(names), is_table, exists, is_function, cascade)
 
     def check(self, access: StatementAccess) -> None:
         """Whoever owns its schema may drop it, and everybody a temporary one of their own."""
@@ -66,13 +71,19 @@ class DropMacro(OwnStatement):
         """Of a name the macro for values goes, or else the one for tables."""
         kinds = [True] if self.is_table else [False, True]
         left: dict[DefinitionKey, tuple[Macro, tuple[MacroBody, ...]]] = {}
+        routines: list[Routine] = []
         for name, width in self.names:
+            routine = named_routine(name, context) if self.is_function else None
+            if routine is not None and width in {None, len(routine.parameters)}:
+                routines.append(routine)
+                continue
             every = (named_macro(name, context, is_table=kind) for kind in kinds)
             found = next((macro for macro in every if macro is not None), None)
             if found is None:
                 if self.exists:
                     continue
-                raise _unknown(name, f"macro {name.name} does not exist")
+                what = "function" if self.is_function else "macro"
+                raise _unknown(name, f"{what} {name.name} does not exist")
             key = definition_key(found)
             _, bodies = left.get(key, (found, found.bodies))
             left[key] = (found, _without(found, bodies, name, width, exists=self.exists))
@@ -81,7 +92,32 @@ class DropMacro(OwnStatement):
             for found, bodies in left.values()
         )
         tag = "DROP FUNCTION" if self.is_function else "DROP MACRO"
-        return ddl_plan([Change(change) for change in changes], tag)
+        steps: list[Step] = [Change(change) for change in changes]
+        return ddl_plan([*steps, *self._without_routines(routines, context)], tag)
+
+    def _without_routines(self, routines: list[Routine], context: RewriteContext) -> list[Step]:
+        """Steps that drop functions in PL/pgSQL, with CASCADE the triggers that call them too."""
+        steps: list[Step] = [Change(DropDefinition(routine)) for routine in routines]
+        gone = {
+            (table.id, trigger.name)
+            for routine in routines
+            for table, trigger in callers_of(routine, context.catalog)
+        }
+        for table in context.catalog.tables():
+            kept = [t for t in table.triggers if (table.id, t.name) not in gone]
+            if len(kept) == len(table.triggers):
+                continue
+            if not self.cascade:
+                lost = next(t for t in table.triggers if t not in kept)
+                raise PalimpsestError(
+                    Code.DEPENDENT_OBJECTS,
+                    f"cannot drop function {lost.function[1]}() because other objects depend on"
+                    f" it: trigger {lost.name} on table {table.name.name}",
+                    advice="use CASCADE to drop the trigger too",
+                    position=position_of(self.names[0][0]),
+                )
+            steps += put_triggers(table, kept)
+        return steps
 
 
 def _width(reader: TokenReader) -> int | None:

@@ -27,7 +27,7 @@ from journal.model.plan import (
 from journal.model.schema import Table, TableName, View, fold
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
-from rewriter.definitions.alteration import Alteration, changed_layout
+from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.altered_index import altered_index
 from rewriter.definitions.canonical_texts import default_text
 from rewriter.definitions.changed_expressions import drop_expression, set_expression
@@ -42,6 +42,7 @@ from rewriter.definitions.identity_changes import change_identity, is_about_iden
 from rewriter.definitions.index_names import check_moved_indexes, find_index, find_key
 from rewriter.definitions.index_terms import check_zones
 from rewriter.definitions.keys_of_indexes import add_key_of_index
+from rewriter.definitions.layouts import changed_layout
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,

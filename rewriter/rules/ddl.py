@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.named_definitions import DropDefinition, UserType, kind_of
+from journal.model.named_definitions import Definition, DropDefinition, Routine, UserType, kind_of
 from journal.model.plan import (
     Change,
     DropRelation,
@@ -24,6 +24,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.dependent_views import dependent_views
 from rewriter.definitions.foreign_keys import check_unreferenced, without_references
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
+from rewriter.definitions.routines import callers_of
 from rewriter.definitions.sequences import owned_by, without_defaults
 from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.type_changes import without_types
@@ -150,6 +151,7 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
     sequences = [s for s in catalog.sequences.values() if s.name.key[0] in schemas]
     inner = [d for d in catalog.definitions.values() if d.name.key[0] in schemas]
     types = [found for found in inner if isinstance(found, UserType)]
+    _check_no_callers(inner, schemas, ast, context)
     views = dependent_views(context, inside, ast, cascade=True)
     gone = [*inside, *(view.name for view in views)]
     let_go = _let_go(gone, ast, context)
@@ -166,6 +168,21 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
         *(Change(DropSchema(name)) for name in names),
     ]
     return ddl_plan(steps, "DROP SCHEMA", told)
+
+
+def _check_no_callers(
+    gone: Iterable[Definition], schemas: set[str], ast: exp.Drop, context: RewriteContext
+) -> None:
+    """Raise DEPENDENT_OBJECTS for a function that a trigger in another schema calls."""
+    for routine in (found for found in gone if isinstance(found, Routine)):
+        for table, trigger in callers_of(routine, context.catalog):
+            if table.name.key[0] not in schemas:
+                raise PalimpsestError(
+                    Code.DEPENDENT_OBJECTS,
+                    f"trigger {trigger.name} of {table.name} calls {routine.name}",
+                    advice="drop the trigger first",
+                    position=position_of(ast),
+                )
 
 
 def _with_tables(steps: Iterable[Step], context: RewriteContext) -> RewriteContext:

@@ -73,7 +73,8 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
         stage = part.relation_name("changed")
         steps += _number_steps(target, actions, part, names, (looked, stage))
     changed = frozenset(c.physical for c in target.table.stored)
-    changes = ChangeSet(target.table, stage, ENDS, BEGINS, changed)
+    assigned = frozenset(c for a in actions.all if a.kind == "UPDATE" for c in a.values)
+    changes = ChangeSet(target.table, stage, ENDS, BEGINS, changed, named=assigned)
     return finish_part(reads, changes, steps, "MERGE", result)
 
 

@@ -1,4 +1,4 @@
-"""DO: a block of PL/pgSQL that runs statements, as migrations write it. Values only, pure.
+"""Blocks of PL/pgSQL: of DO, and the bodies of functions. Values only, pure.
 
 DO $$ BEGIN CREATE TYPE mood AS ENUM ('sad'); EXCEPTION WHEN duplicate_object THEN NULL; END $$
 """
@@ -33,6 +33,7 @@ class Raise:
     message: str
     values: tuple[Run, ...] = ()
     sqlstate: str = "P0001"
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,30 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
+class Variable:
+    """DECLARE: ``kind`` is a cast of NULL to its type; without a ``value`` it is NULL."""
+
+    name: str
+    kind: Run
+    value: Run | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """An assignment to a variable, or to a column of a row: NEW.c."""
+
+    target: tuple[str, ...]
+    value: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """RETURN: in a function of triggers a row, or None for NULL; else nothing."""
+
+    row: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Handler:
     """What runs after an error of one of these SQLSTATEs, or of these classes; none means any."""
 
@@ -62,6 +87,7 @@ class Block:
 
     steps: tuple[Step, ...]
     handlers: tuple[Handler, ...] = ()
+    variables: tuple[Variable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +97,4 @@ class DoBlock:
     block: Block
 
 
-Step = Run | RunText | Raise | RaiseAgain | Branch | Block
+Step = Run | RunText | Raise | RaiseAgain | Branch | Block | Assign | Return

@@ -103,6 +103,24 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
         """CREATE [OR REPLACE] FUNCTION f(a INTEGER, b TEXT DEFAULT 'x') RETURNS type | SETOF type
   | TABLE (c type, ..) LANGUAGE sql [IMMUTABLE | STRICT | ..] AS $$ query $$ | RETURN value""",
     ),
+    "CREATE FUNCTION PLPGSQL": OwnEntry(
+        "rewriter.own.create_routine",
+        """CREATE [OR REPLACE] FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN NEW.c := value; RETURN NEW; END $$""",
+    ),
+    "CREATE TRIGGER": OwnEntry(
+        "rewriter.own.create_trigger",
+        """CREATE [OR REPLACE] TRIGGER x BEFORE INSERT | UPDATE [OF a, ..] [OR ..] ON t FOR EACH ROW
+  [WHEN (condition)] EXECUTE FUNCTION f(['argument', ..])""",
+    ),
+    "ALTER TRIGGER": OwnEntry("rewriter.own.alter_trigger", "ALTER TRIGGER x ON t RENAME TO y"),
+    "ALTER TABLE TRIGGER": OwnEntry(
+        "rewriter.own.enable_trigger",
+        "ALTER TABLE [IF EXISTS] t ENABLE | DISABLE TRIGGER x | ALL | USER",
+    ),
+    "DROP TRIGGER": OwnEntry(
+        "rewriter.own.drop_trigger", "DROP TRIGGER [IF EXISTS] x ON t [CASCADE | RESTRICT]"
+    ),
     "CREATE POLICY": OwnEntry(
         "rewriter.own.create_policy",
         """CREATE POLICY p ON t [AS PERMISSIVE | RESTRICTIVE]

@@ -3,7 +3,6 @@
     CLUSTER ON i | SET WITHOUT CLUSTER | SET LOGGED | SET UNLOGGED | SET ACCESS METHOD heap
     SET TABLESPACE s | SET WITHOUT OIDS
     REPLICA IDENTITY DEFAULT | FULL | NOTHING | USING INDEX i
-    ENABLE | DISABLE TRIGGER ALL | USER
     ALTER [COLUMN] c SET STATISTICS n | SET STORAGE kind | SET COMPRESSION kind
     ALTER [COLUMN] c SET (option = value, ..) | RESET (option, ..)
     ALTER INDEX i SET (..) | RESET (..) | SET TABLESPACE s | ALTER [COLUMN] n SET STATISTICS m
@@ -20,9 +19,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.statement import SqlStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
-STORAGE, COLUMN, INDEX, NO_REFERENCES = "storage", "column", "index", "no_references"
-"""Arguments of such an action: that it is one; the column and the index that it names; that the
-table must have no part in a foreign key, which it would switch off."""
+STORAGE, COLUMN, INDEX = "storage", "column", "index"
+"""Arguments of such an action: that it is one; the column and the index that it names."""
 
 
 def storage_action(part: list[Token], parse: Parse) -> exp.AlterSet | None:
@@ -79,8 +77,6 @@ def _of_table(reader: TokenReader, found: exp.AlterSet) -> bool:
             found.set(INDEX, _identifier(reader))
         elif not any(reader.takes(word) for word in ("DEFAULT", "FULL", "NOTHING")):
             raise reader.error("DEFAULT, FULL, NOTHING or USING INDEX was expected")
-    elif reader.takes("DISABLE", "TRIGGER", "ALL"):
-        found.set(NO_REFERENCES, True)
     elif reader.takes("SET", "TABLESPACE"):
         reader.word()
     else:
@@ -89,8 +85,7 @@ def _of_table(reader: TokenReader, found: exp.AlterSet) -> bool:
             for words in (
                 *(("SET", "WITHOUT", "CLUSTER"), ("SET", "LOGGED"), ("SET", "UNLOGGED")),
                 ("SET", "WITHOUT", "OIDS"),
-                *(("SET", "ACCESS", "METHOD", "HEAP"), ("DISABLE", "TRIGGER", "USER")),
-                *(("ENABLE", "TRIGGER", "ALL"), ("ENABLE", "TRIGGER", "USER")),
+                ("SET", "ACCESS", "METHOD", "HEAP"),
             )
         )
     return True

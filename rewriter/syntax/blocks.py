@@ -8,6 +8,7 @@ Variables, loops and everything else of the language is refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Self
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -24,6 +25,7 @@ from rewriter.statements.blocks import (
     Run,
     RunText,
     Step,
+    Variable,
 )
 from rewriter.syntax.block_conditions import states_of
 from rewriter.syntax.tokens import tokenize
@@ -55,32 +57,47 @@ def read_do(tokens: list[Token], read_sql: ReadSql) -> DoBlock:
     texts = [t for t in tokens[1:] if t.token_type in _TEXTS]
     words = [t.text for t in tokens[1:] if t.token_type not in _TEXTS]
     if words and [w.upper() for w in words] != ["LANGUAGE", "PLPGSQL"]:
-        raise _refused(tokens[0], f"DO in {' '.join(words[1:]) or words[0]}", "write it in plpgsql")
+        raise refused_part(
+            tokens[0], f"DO in {' '.join(words[1:]) or words[0]}", "write it in plpgsql"
+        )
     if len(texts) != 1:
-        raise _error(tokens[-1], "one text was expected behind DO")
+        raise block_error(tokens[-1], "one text was expected behind DO")
     text = texts[0].text
-    inner = [t for t in tokenize(text, "postgres") if t.token_type is not TokenType.HINT]
-    reader = _BlockReader(text, inner, read_sql)
-    block = reader.block()
-    reader.takes(";")
-    if reader.place < len(inner):
-        raise _error(inner[reader.place], "nothing else stands behind END")
-    return DoBlock(block)
+    return DoBlock(BlockReader.of(text, read_sql).whole())
 
 
-class _BlockReader:
+class BlockReader:
     """Reads the steps of a block from its tokens."""
 
     def __init__(self, text: str, tokens: list[Token], read_sql: ReadSql) -> None:
         self.text, self.tokens, self.read_sql, self.place = text, tokens, read_sql, 0
         self.depth = 0
 
+    @classmethod
+    def of(cls, text: str, read_sql: ReadSql) -> Self:
+        """A reader at the beginning of a text."""
+        tokens = [t for t in tokenize(text, "postgres") if t.token_type is not TokenType.HINT]
+        return cls(text, tokens, read_sql)
+
+    def whole(self) -> Block:
+        """The block that the text is."""
+        block = self.block()
+        self.takes(";")
+        if self.place < len(self.tokens):
+            raise block_error(self.tokens[self.place], "nothing else stands behind END")
+        return block
+
+    def variables(self) -> tuple[Variable, ...]:
+        """What is declared before BEGIN; raises NOT_SUPPORTED where nothing can be."""
+        if not self.stands("BEGIN"):
+            raise refused_part(self.next_token(), "a variable of a block", _ADVICE)
+        return ()
+
     def block(self) -> Block:
-        """BEGIN steps [EXCEPTION handlers] END."""
-        if self.takes("DECLARE") and not self.stands("BEGIN"):
-            raise _refused(self.next_token(), "a variable of a block", _ADVICE)
+        """[DECLARE variables] BEGIN steps [EXCEPTION handlers] END."""
+        variables = self.variables() if self.takes("DECLARE") else ()
         if not self.takes("BEGIN"):
-            raise _error(self.next_token(), "BEGIN was expected")
+            raise block_error(self.next_token(), "BEGIN was expected")
         steps = self.steps()
         handlers: list[Handler] = []
         if self.takes("EXCEPTION"):
@@ -93,9 +110,9 @@ class _BlockReader:
                 states = frozenset().union(*known) if len(known) == len(names) else None
                 handlers.append(Handler(states, self.steps()))
             if not handlers:
-                raise _error(self.next_token(), "WHEN was expected")
+                raise block_error(self.next_token(), "WHEN was expected")
         self.expect("END")
-        return Block(steps, tuple(handlers))
+        return Block(steps, tuple(handlers), variables)
 
     def condition(self) -> frozenset[str] | None:
         """The SQLSTATEs of a condition's name; None for OTHERS."""
@@ -108,7 +125,7 @@ class _BlockReader:
             return frozenset({self.tokens[self.place - 1].text.upper()})
         found = states_of(token.text)
         if found is None:
-            raise _error(token, "the name of a condition was expected")
+            raise block_error(token, "the name of a condition was expected")
         return found
 
     def steps(self) -> tuple[Step, ...]:
@@ -148,7 +165,7 @@ class _BlockReader:
             return RunText(self.run("SELECT "))
         word = self.next_token().text.upper()
         if word in _OF_LANGUAGE:
-            raise _refused(self.next_token(), f"{_OF_LANGUAGE[word]} in a block", _ADVICE)
+            raise refused_part(self.next_token(), f"{_OF_LANGUAGE[word]} in a block", _ADVICE)
         found = self.run("")
         if isinstance(found.statement, SqlStatement) and isinstance(found.statement.ast, exp.Query):
             message = "query has no destination for result data"
@@ -177,23 +194,39 @@ class _BlockReader:
             self.place += 1
         token = self.next_token()
         if token.token_type not in _TEXTS:
-            raise _refused(token, "RAISE without a format", "write RAISE NOTICE 'text'")
+            raise refused_part(token, "RAISE without a format", "write RAISE NOTICE 'text'")
         self.place += 1
         values: list[Run] = []
         while self.takes(","):
             values.append(self.value(",", ";", "USING"))
-        state = "P0001"
-        if self.takes("USING"):
-            self.expect("ERRCODE")
-            self.expect("=")
-            named = self.next_token().text
-            state = next(iter(states_of(named) or {named.upper()}))
-            self.place += 1
+        options = self.options() if self.takes("USING") else {}
         self.expect(";")
         places = token.text.replace("%%", "").count("%")
         if places != len(values):
-            raise _error(token, f"RAISE has {len(values)} values for {places} places")
-        return Raise(level == "EXCEPTION", token.text, tuple(values), state)
+            raise block_error(token, f"RAISE has {len(values)} values for {places} places")
+        named = options.get("ERRCODE", "P0001")
+        state = next(iter(states_of(named) or {named.upper()}))
+        advice = "; ".join(options[name] for name in ("DETAIL", "HINT") if name in options)
+        return Raise(level == "EXCEPTION", token.text, tuple(values), state, advice)
+
+    def options(self) -> dict[str, str]:
+        """What stands behind USING: ERRCODE, HINT and DETAIL with the texts that they have."""
+        found: dict[str, str] = {}
+        while True:
+            name = self.next_token()
+            if name.text.upper() not in {"ERRCODE", "HINT", "DETAIL"}:
+                raise refused_part(name, f"{name.text} of RAISE", "use ERRCODE, HINT and DETAIL")
+            self.place += 1
+            if not self.takes(":="):
+                self.expect("=")
+            value = self.next_token()
+            self.place += 1
+            is_word = name.text.upper() == "ERRCODE" and value.token_type not in _TEXTS
+            if value.token_type not in _TEXTS and not is_word:
+                raise refused_part(value, f"a computed {name.text}", "write it as a text")
+            found[name.text.upper()] = value.text
+            if not self.takes(","):
+                return found
 
     def value(self, *ends: str) -> Run:
         """An expression up to one of these words outside of parentheses and CASE."""
@@ -217,7 +250,9 @@ class _BlockReader:
             depth -= word == "END" and depth > 0
             self.place += 1
         if self.place >= len(self.tokens) or self.place == start:
-            raise _error(self.tokens[min(start, len(self.tokens) - 1)], f"{ends[0]} is missing")
+            raise block_error(
+                self.tokens[min(start, len(self.tokens) - 1)], f"{ends[0]} is missing"
+            )
         found = self.text[self.tokens[start].start : self.tokens[self.place].start].rstrip()
         self.place += not stays
         return found
@@ -225,7 +260,7 @@ class _BlockReader:
     def next_token(self) -> Token:
         """The next token; raises SYNTAX at the end."""
         if self.place >= len(self.tokens):
-            raise _error(self.tokens[-1] if self.tokens else None, "END is missing")
+            raise block_error(self.tokens[-1] if self.tokens else None, "END is missing")
         return self.tokens[self.place]
 
     def stands(self, word: str) -> bool:
@@ -244,7 +279,7 @@ class _BlockReader:
     def expect(self, word: str) -> None:
         """Go on behind this word, which has to come next."""
         if not self.takes(word):
-            raise _error(self.next_token(), f"{word} was expected")
+            raise block_error(self.next_token(), f"{word} was expected")
 
 
 def check_step(statement: object) -> None:
@@ -261,12 +296,14 @@ def _position(token: Token | None) -> Position | None:
     return None if token is None else Position(token.line, max(1, token.col - len(token.text) + 1))
 
 
-def _error(token: Token | None, message: str) -> PalimpsestError:
+def block_error(token: Token | None, message: str) -> PalimpsestError:
+    """SYNTAX near a token of a block."""
     near = "" if token is None else f' near "{token.text}"'
     return PalimpsestError(Code.SYNTAX, message + near, advice=_ADVICE, position=_position(token))
 
 
-def _refused(token: Token, what: str, advice: str) -> PalimpsestError:
+def refused_part(token: Token, what: str, advice: str) -> PalimpsestError:
+    """NOT_SUPPORTED at a token of a block."""
     return PalimpsestError(
         Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=_position(token)
     )

@@ -1,8 +1,8 @@
-"""PostgreSQL's CREATE FUNCTION in the language SQL, read from tokens. Pure.
+"""PostgreSQL's CREATE FUNCTION in the languages SQL and PL/pgSQL, read from tokens. Pure.
 
 CREATE [OR REPLACE] FUNCTION f ([IN] [name] type [DEFAULT | = value], ..)
-  RETURNS type | SETOF type | TABLE (name type, ..)
-  LANGUAGE sql | IMMUTABLE | STRICT | PARALLEL SAFE | COST n | AS 'query' | RETURN value | ..
+  RETURNS type | SETOF type | TABLE (name type, ..) | trigger
+  LANGUAGE sql | plpgsql | IMMUTABLE | STRICT | PARALLEL SAFE | COST n | AS .. | RETURN value | ..
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _REFUSED = {
     "SUPPORT": "leave SUPPORT out",
 }
 _SQL_SECURITY = "SQL SECURITY"
+_IN_PLPGSQL = "it returns trigger; write others as one query, LANGUAGE sql"
 _NO_RESULT = "it returns nothing: run its statements in the application, in one transaction"
 
 
@@ -42,12 +43,14 @@ _NO_RESULT = "it returns nothing: run its statements in the application, in one 
 class FunctionResult:
     """What a function returns: a value of ``types[0]``, or rows of columns with ``names``.
 
-    Without names the one column of the rows is called like the function.
+    Without names the one column of the rows is called like the function. A function of triggers
+    ``is_trigger`` and has no types.
     """
 
     is_rows: bool
     types: tuple[exp.DataType, ...]
     names: tuple[str, ...] = ()
+    is_trigger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,14 @@ def is_in_sql(tokens: Sequence[Token]) -> bool:
         # The scanner takes SQL SECURITY for one word.
         return words[words.index("LANGUAGE") + 1] in {"SQL", _SQL_SECURITY}
     return "RETURNS" in words and ("RETURN" in words or _atomic_place(words) is not None)
+
+
+def is_in_plpgsql(tokens: Sequence[Token]) -> bool:
+    """True for the definition of a function in PL/pgSQL."""
+    words = [t.text.upper() for t in tokens]
+    if "LANGUAGE" not in words[:-1]:
+        return False
+    return words[words.index("LANGUAGE") + 1] == "PLPGSQL"
 
 
 def in_atomic_body(tokens: Sequence[Token]) -> bool:
@@ -163,6 +174,10 @@ def _parameter(reader: TokenReader, number: int) -> tuple[str, exp.DataType, exp
 
 def _result(reader: TokenReader) -> FunctionResult:
     """What stands behind RETURNS."""
+    if is_in_plpgsql(reader.tokens):
+        if reader.takes("TRIGGER"):
+            return FunctionResult(False, (), is_trigger=True)
+        raise _refused(reader, "this result of a function in PL/pgSQL", _IN_PLPGSQL)
     for word in ("VOID", "TRIGGER", "EVENT_TRIGGER"):
         if _stands(reader, word):
             raise _refused(reader, f"a function that returns {word.lower()}", _NO_RESULT)

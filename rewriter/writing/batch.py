@@ -14,6 +14,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import BATCH, USER_PARAMETER, Guard, Query, Stage, Step
 from journal.model.schema import Table, fold
+from journal.model.triggers import UPDATE
 from journal.sql.relations import column
 from journal.sql.sql import limited, named_table, select
 from rewriter.definitions.cascade_order import cascade_turns
@@ -22,6 +23,7 @@ from rewriter.reading.around import rewrite_around
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.returning import ReturningClause
+from rewriter.writing.row_triggers import firing
 from rewriter.writing.statement_part import StatementPart, finish_part, staged_relation
 from rewriter.writing.target import AliasedTable
 
@@ -72,7 +74,9 @@ def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: 
         return False
     if changes.begins is False and _comes_back(reads, table):
         return False
-    if changes.begins is not False and table.unique_columns & changes.written:
+    # A trigger may write any column.
+    written = changes.written if not firing(table, (UPDATE,)) else table.unique_columns
+    if changes.begins is not False and table.unique_columns & written:
         return False
     keys = target.keys_in(where.this, reads.context.kinds, alone=True)
     return keys is not None and any(v.find(exp.Placeholder) for v in keys.values())

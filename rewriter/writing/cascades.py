@@ -8,7 +8,7 @@ change set that holds all of it: a row ends once and begins at most once. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from sqlglot import exp
 
@@ -17,6 +17,7 @@ from journal.model.foreign_key import ReferenceAction
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Guard, Query, Stage, Step
 from journal.model.schema import Table
+from journal.model.triggers import UPDATE
 from journal.sql.relations import Output, column, union_all, version_type
 from journal.sql.sql import all_of, any_of, cast, named, named_table, relation, select, where
 from rewriter.definitions.cascade_order import CascadeTurn, cascade_turns
@@ -30,6 +31,7 @@ from rewriter.writing.reference_values import (
     equal_conditions,
     flag_conditions,
 )
+from rewriter.writing.row_triggers import fired, firing, refuse_triggers
 from rewriter.writing.target import convert_value, default_value
 
 _CHANGED = f"{BEGINS}_changed"
@@ -119,7 +121,28 @@ class _CascadeBuilder:
         else:
             assert before is not None
             made = self._merged(before, events, stage)
+        if not turn.actions[0].deletes:
+            made = self._fired(made, events, is_whole=whole)
         self.changes[table.id] = made
+
+    def _fired(
+        self, made: ChangeSet, events: Sequence[CascadeEvent], *, is_whole: bool
+    ) -> ChangeSet:
+        """The changes after the triggers of the table, which fire for each row that is hit."""
+        table = made.table
+        assigned = frozenset().union(*(e.columns for e in events))
+        if not firing(table, (UPDATE,)):
+            return made
+        found = fired(self.reads, replace(made, named=assigned))
+        if not found.steps:
+            return made
+        references = self.reads.context.catalog.references.get(table.id, ())
+        theirs = {c for r in references if r.parent.id == table.id for c in r.key.parent_columns}
+        if not is_whole or found.skips or theirs & (found.changes.written - made.written):
+            why = "write the rows that refer to others yourself, before those"
+            refuse_triggers(table, UPDATE, f"a foreign key that changes {table.name} so", why)
+        self.steps += found.steps
+        return found.changes
 
     def _tree_rows(self, before: ChangeSet) -> exp.Query:
         """Rows that may be deleted with others of their table, with staged names."""

@@ -55,7 +55,8 @@ class ChangeSet:
     False for none, or a staged boolean column. ``written`` holds the physical names of the columns
     whose new values may differ from the old ones; the others have no ``n`` column if rows have old
     ones. ``constants`` are new values that all rows share and the statement gives. ``anew``: rows
-    are looked at as if they were new, whatever they were before.
+    are looked at as if they were new, whatever they were before. ``named`` are the columns that the
+    statement's SET names, where ``written`` are more; ``inserted`` rows have met their triggers.
     """
 
     table: Table
@@ -66,6 +67,8 @@ class ChangeSet:
     small: bool = False
     constants: Mapping[str, exp.Expr] = field(default_factory=dict)
     anew: bool = False
+    named: frozenset[str] | None = None
+    inserted: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "written", with_generated(self.table, self.written))

@@ -9,11 +9,13 @@ from sqlglot import exp
 
 from journal.model.plan import Query, Stage, StatementPlan, Step
 from journal.model.schema import Table
+from journal.model.triggers import INSERT
 from rewriter.context import RewriteContext
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.returning import ReturningClause
+from rewriter.writing.row_triggers import refuse_triggers
 from rewriter.writing.statement_part import (
     PartNames,
     StatementPart,
@@ -30,6 +32,8 @@ def overwrite_part(
 ) -> StatementPart:
     """The part that puts ``rows`` in the place of all there are."""
     table = target.table
+    advice = "DELETE the rows and INSERT the others, in one transaction"
+    refuse_triggers(table, INSERT, "INSERT OVERWRITE", advice)
     stage, source = part.relation_name("changed"), part.relation_name("source_rows")
     query = rows.query()
     steps: list[Step] = [*rows.steps, Stage(source, Query.of(query)), *rows.identity_steps(source)]

@@ -24,6 +24,7 @@ from rewriter.writing.guards import guard_steps, refused_rows, taken_key, unchec
 from rewriter.writing.policy_guards import policy_guards, policy_refusals, without_values
 from rewriter.writing.references import are_key_lookups, reference_guards, violated_references
 from rewriter.writing.returning import ReturningClause, returning_query
+from rewriter.writing.row_triggers import fired
 from rewriter.writing.target import physical_rows
 
 
@@ -91,7 +92,10 @@ def finish_part(
     def current() -> exp.Query:
         return physical_rows(reads, changes.table)
 
-    steps = [*staging, *policy_guards(reads, changes, returns=result.node is not None)]
+    found = fired(reads, changes, [*result.hidden, *([result.only] if result.only else ())])
+    changes, bounded = found.changes, bounded and not found.skips
+    steps = [*staging, *found.steps]
+    steps += policy_guards(reads, changes, returns=result.node is not None)
     steps += guard_steps(changes, current, checked)
     query = returning_query(reads, changes, result)
     count = None
@@ -125,8 +129,14 @@ def fuse_part(
     constraints that it or the stages see to. ``brought`` are refused of the first stage's rows,
     whatever becomes of them; where all that begins is among these, it is looked at there alone.
     """
-    if reads.several or unchecked_constraints(changes, checked):
+    if reads.several:
         # Other parts of the statement look at what is staged.
+        return None
+    found = fired(reads, changes)
+    if found.plain is None or (found.steps and (taken is not None or brought)):
+        return None
+    stages, changes = [*stages, *found.plain], found.changes
+    if unchecked_constraints(changes, checked):
         return None
     unseen = policy_refusals(reads, changes)
     if unseen is None:

@@ -15,6 +15,7 @@ from journal.model.plan import Guard, Query, Stage, Step
 from journal.model.row_policy import RowUse
 from journal.model.schema import fold
 from journal.model.trees import is_nested
+from journal.model.triggers import INSERT
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import current_among, is_flat
 from journal.sql.sql import all_of, any_of, limited, named, select
@@ -32,6 +33,7 @@ from rewriter.writing.guards import escape_format, refused_rows, row_guards, sho
 from rewriter.writing.new_rows import ORDER, NewRows
 from rewriter.writing.policy_guards import refuse_unseen, source_guards
 from rewriter.writing.returning import ReturningClause
+from rewriter.writing.row_triggers import fired, refuse_triggers
 from rewriter.writing.statement_part import (
     PartNames,
     StatementPart,
@@ -59,6 +61,9 @@ def upsert_part(
     reads_rows = result.node is not None or upsert.action is not ConflictAction.NOTHING
     reads_rows = reads_rows or upsert.names_arbiters
     use = RowUse.UPSERT if reads_rows else RowUse.INSERT
+    if upsert.action is ConflictAction.REPLACE:
+        advice = "write INSERT .. ON CONFLICT DO UPDATE"
+        refuse_triggers(target.table, INSERT, "REPLACE", advice)
     builder = _Builder(reads, part, rows, target, upsert, use)
     match upsert.action:
         case ConflictAction.NOTHING:
@@ -96,10 +101,15 @@ class _Builder:
             *rows.steps,
             Stage(self._source, Query.of(self._new)),
             *rows.identity_steps(self._source),
-            *source_guards(reads, self._table, staged_relation(self._source, "r"), "r", use),
         ]
         self._places = target.places()
         self._all = frozenset(self._places)
+        met = fired(reads, self._inserted_changes, [ORDER])
+        self._fires = bool(met.steps)
+        self._steps += met.steps
+        self._source = met.changes.stage
+        source = staged_relation(self._source, "r")
+        self._steps += source_guards(reads, self._table, source, "r", use)
         if semantics_of(reads.context.dialect).checks_first:
             self._steps += row_guards(self._inserted_changes)
 
@@ -124,7 +134,7 @@ class _Builder:
         if not single and len(self._upsert.arbiters) > 1:
             self._steps.append(Stage(f"{self._source}_free", Query.of(self._with_order(query))))
             query = self._first_of_each(f"{self._source}_free")
-        changes = ChangeSet(self._table, self._stage, False, True, self._all)
+        changes = ChangeSet(self._table, self._stage, False, True, self._all, inserted=True)
         checked = frozenset(key.name for key in self._upsert.arbiters)
         fused = self._fused_part(changes, query, result, checked)
         if fused is not None:
@@ -238,8 +248,12 @@ class _Builder:
         holder = exp.Subquery(this=query)
         self._reads.rewrite(holder)
         written = frozenset(assigned) | self._all
-        changes = ChangeSet(self._table, self._stage, ENDS, True, written)
-        keeps_key = not set(key.columns) & set(assigned)
+        named_columns = frozenset(assigned)
+        changes = ChangeSet(
+            self._table, self._stage, ENDS, True, written, named=named_columns, inserted=True
+        )
+        # A trigger may give a row another key than the one that was looked up.
+        keeps_key = not set(key.columns) & set(assigned) and not self._table.triggers
         checked = frozenset({key.name} if keeps_key else ())
         fused = self._fused_part(changes, holder.this, result, checked)
         if fused is not None:
@@ -252,13 +266,15 @@ class _Builder:
     def _keys(self, key: UniqueKey) -> Keys | None:
         """The key of the only new row, if that is what conflicts are about."""
         is_key = key.is_plain and key.columns == self._table.key
-        return self._rows.keys() if is_key else None
+        return self._rows.keys() if is_key and not self._fires else None
 
     def _fused_part(
         self, changes: ChangeSet, query: exp.Query, result: ReturningClause, checked: frozenset[str]
     ) -> StatementPart | None:
         """The part as one query, for a single row that is found by its key."""
-        if result.node is not None or self._rows.explicit or self._target.policies is not None:
+        if self._fires or result.node is not None or self._rows.explicit:
+            return None
+        if self._target.policies is not None:
             return None
         if not all(self._keys(key) for key in self._upsert.arbiters):
             return None

@@ -19,6 +19,7 @@ _FILES = {
     "forms": 2000,
     "json_paths": 3000,
     "key_migrations": 4000,
+    "triggers": 5000,
     "migrations": 0,
 }
 SCRIPTS = [

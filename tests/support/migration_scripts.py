@@ -66,6 +66,8 @@ def outcome(client: Client, sql: str) -> tuple[str, Any]:
     """The SQLSTATE of a statement, or ok, and its rows if it is a query."""
     try:
         cursor = client.execute(sql)
+        if " RETURNING " in sql:
+            return "ok", sorted(cursor.fetchall(), key=str)
         is_query = sql.lstrip().upper().startswith("SELECT")
         return "ok", cursor.fetchall() if is_query else None
     except (psycopg.Error, gateway.Error) as error:
