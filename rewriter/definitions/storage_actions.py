@@ -28,8 +28,8 @@ def check_storage(change: Alteration, action: exp.Expr, context: RewriteContext)
 
 def check_references_stay(table: Table, context: RewriteContext, node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED for DISABLE TRIGGER ALL of a table that has or meets foreign keys."""
-    children = (t for t in context.catalog.tables() for k in t.foreign_keys if k.parent == table.id)
-    if table.foreign_keys or next(children, None):
+    references = (key for t in context.catalog.tables() for key in t.foreign_keys)
+    if table.foreign_keys or any(key.parent == table.id for key in references):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the foreign keys of {table.name} cannot be switched off: DISABLE TRIGGER ALL",

@@ -210,10 +210,10 @@ class _Firing:
         rows.meta[SETTLED] = True
         return rows
 
-    def rewritten(self, query: exp.Select) -> exp.Query:
+    def rewritten(self, query: exp.Select) -> exp.Select:
         """The query with the user's name, the time and what else the session says."""
         holder = exp.Subquery(this=query)
         self.reads.rewrite(holder)
         found = holder.this
-        assert isinstance(found, exp.Query)
+        assert isinstance(found, exp.Select)
         return found

@@ -229,12 +229,16 @@ class _Walk:
         if any(case.end is None for case in self.cases):
             skips = self.chosen(lambda case: exp.Boolean(this=case.end is None))
             skips = _under(condition, skips, exp.false())
-        raised = []
-        for case in self.cases:
-            if isinstance(case.end, Raise) and case.text is not None:
-                fails = self.chosen(lambda one, case=case: exp.Boolean(this=one is case))
-                raised.append((_under(condition, fails, exp.false()), case.end, case.text))
+        raised = [
+            (_under(condition, self.falls_into(case), exp.false()), case.end, case.text)
+            for case in self.cases
+            if isinstance(case.end, Raise) and case.text is not None
+        ]
         return RowProgram(values, skips, raised)
+
+    def falls_into(self, wanted: _Case) -> exp.Expr:
+        """Whether a row falls into a case."""
+        return self.chosen(lambda case: exp.Boolean(this=case is wanted))
 
     def chosen(self, value: Callable[[_Case], exp.Expr]) -> exp.Expr:
         """The value of the case that a row falls into."""

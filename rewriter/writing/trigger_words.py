@@ -86,9 +86,9 @@ class _Reader:
     def named(self, run: Run, *, is_shown: bool) -> exp.Expr:
         """An expression whose columns are of NEW, of OLD or variables; ``is_shown``: its text."""
         holder = exp.Paren(this=copy_tree(expression_of(run)))
-        for used in list(holder.find_all(exp.Bracket)):
-            if isinstance(used.this, exp.Column) and fold(used.this.name) == "tg_argv":
-                used.replace(self.argument(used))
+        for part in list(holder.find_all(exp.Bracket)):
+            if isinstance(part.this, exp.Column) and fold(part.this.name) == "tg_argv":
+                part.replace(self.argument(part))
         whole_rows(holder, self.table)
         for used in list(holder.find_all(exp.Column)):
             used.replace(self.meaning(used))

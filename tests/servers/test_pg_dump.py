@@ -61,6 +61,15 @@ MADE = (
     "ALTER TABLE customers ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE orders FORCE ROW LEVEL SECURITY",
     "ALTER TABLE customers REPLICA IDENTITY FULL",
+    """CREATE FUNCTION hr.stamp() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.note = 'x' THEN NEW.note := 'it''s ' || TG_ARGV[0]; END IF;
+  RETURN NEW;
+END $$""",
+    """CREATE TRIGGER stamp BEFORE INSERT OR UPDATE OF note ON orders FOR EACH ROW
+        WHEN (NEW.total IS NULL) EXECUTE FUNCTION hr.stamp('a b')""",
+    "CREATE TRIGGER other BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION hr.stamp()",
+    "ALTER TABLE orders DISABLE TRIGGER other",
     "ALTER TABLE orders CLUSTER ON orders_pkey",
 )
 READ = (
@@ -75,6 +84,11 @@ READ = (
     """SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class
         WHERE relname IN ('customers', 'orders') AND relkind = 'r'""",
     "INSERT INTO public.customers (email) VALUES ('new') RETURNING id, tags",
+    "INSERT INTO public.orders (customer, note) VALUES (1, 'x') RETURNING note",
+    """SELECT tgname, tgenabled, tgtype, pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE NOT tgisinternal""",
+    """SELECT trigger_name, event_manipulation, event_object_table, action_order, action_timing
+        FROM information_schema.triggers""",
     "INSERT INTO public.orders (customer, day) VALUES (1, NULL) RETURNING id, twice",
 )
 

@@ -163,7 +163,7 @@ class CatalogContents:
         made = table.materialized
         oid = self._add_relation(
             table, "r" if made is None else "m", len(table.columns), relhasindex=has_index,
-            relhastriggers=bool(table.foreign_keys) or table.id in self._parents,
+            relhastriggers=bool(table.foreign_keys or table.triggers) or table.id in self._parents,
             relchecks=len(checks), relispopulated=made is None or made.refreshed is not None,
         )  # fmt: skip
         if made is not None:

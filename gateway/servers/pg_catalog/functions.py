@@ -167,7 +167,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_function_result": (
         "(o) AS (SELECT any_value(result) FROM pgc.function_texts WHERE oid = o)",
     ),
-    "pg_get_functiondef": ("(o) AS NULL::VARCHAR",),
+    "pg_get_functiondef": (
+        "(o) AS (SELECT any_value(definition) FROM pgc.function_texts WHERE oid = o)",
+    ),
     "pg_get_indexdef": (
         ("(o) AS (SELECT any_value(definition) FROM pgc.index_definitions"
         " WHERE oid = o AND place = 0)"),
@@ -189,7 +191,6 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE sequence = pgc_plain_name(n))"),
     ),
     "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
-    "pg_get_triggerdef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
     "pg_get_userbyid": (
         "(o) AS (SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = o)",
     ),
@@ -247,6 +248,14 @@ MACROS: dict[str, tuple[str, ...]] = {
         " ELSE '\"' || replace(n, '\"', '\"\"') || '\"' END"),
     ),
     "quote_literal": ("(n) AS '''' || replace(n::VARCHAR, '''', '''''') || ''''",),
+    "pg_get_triggerdef": tuple(
+        f"({arguments}) AS (SELECT any_value(head || CASE WHEN {plain} AND"  # noqa: S608
+        " list_contains(getvariable('pgc_path'), nspname) THEN '' ELSE"
+        " pgc_quote_ident(nspname) || '.' END || relname || middle || CASE WHEN"
+        " list_contains(getvariable('pgc_path'), proschema) THEN '' ELSE"
+        " pgc_quote_ident(proschema) || '.' END || proname) FROM pgc.trigger_texts WHERE oid = o)"
+        for arguments, plain in (("o", "false"), ("o, p", "p"))
+    ),
     "row_security_active": ("(o) AS false",),
     "session_user": ("() AS getvariable('pgc_login')",),
     "shobj_description": (

@@ -190,7 +190,7 @@ SELECT
   NULL::VARCHAR AS scope_schema, NULL::VARCHAR AS scope_name,
   NULL::INTEGER AS maximum_cardinality, '0' AS dtd_identifier, 'EXTERNAL' AS routine_body,
   NULL::VARCHAR AS routine_definition, NULL::VARCHAR AS external_name,
-  'SQL' AS external_language, 'GENERAL' AS parameter_style, 'NO' AS is_deterministic,
+  CASE p.prolang WHEN 13553 THEN 'PLPGSQL' ELSE 'SQL' END AS external_language, 'GENERAL' AS parameter_style, 'NO' AS is_deterministic,
   'MODIFIES' AS sql_data_access, NULL::VARCHAR AS is_null_call, NULL::VARCHAR AS sql_path,
   'YES' AS schema_level_routine, 0 AS max_dynamic_result_sets,
   NULL::VARCHAR AS is_user_defined_cast, NULL::VARCHAR AS is_implicitly_invocable,
@@ -199,6 +199,25 @@ FROM pgc.pg_proc p
 JOIN pgc.pg_namespace n ON n.oid = p.pronamespace
 LEFT JOIN pgc.pg_type k ON k.oid = p.prorettype
 LEFT JOIN pgc.shown_types t ON t.oid = p.prorettype;
+CREATE VIEW pgc.standard_triggers AS
+SELECT
+  getvariable('pgc_database') AS trigger_catalog, n.nspname AS trigger_schema,
+  t.tgname AS trigger_name, e.event AS event_manipulation,
+  getvariable('pgc_database') AS event_object_catalog, n.nspname AS event_object_schema,
+  c.relname AS event_object_table,
+  row_number() OVER (PARTITION BY c.oid, e.event ORDER BY t.tgname)::INTEGER AS action_order,
+  t.tgqual AS action_condition,
+  'EXECUTE FUNCTION ' || CASE WHEN list_contains(getvariable('pgc_path'), x.proschema) THEN ''
+    ELSE x.proschema || '.' END || x.proname AS action_statement,
+  'ROW' AS action_orientation, 'BEFORE' AS action_timing,
+  NULL::VARCHAR AS action_reference_old_table, NULL::VARCHAR AS action_reference_new_table,
+  NULL::VARCHAR AS action_reference_old_row, NULL::VARCHAR AS action_reference_new_row,
+  NULL::TIMESTAMPTZ AS created
+FROM pgc.pg_trigger t
+JOIN pgc.pg_class c ON c.oid = t.tgrelid
+JOIN pgc.pg_namespace n ON n.oid = c.relnamespace
+JOIN pgc.trigger_texts x ON x.oid = t.oid
+JOIN (VALUES (4, 'INSERT'), (16, 'UPDATE')) e (bit, event) ON (t.tgtype & e.bit) <> 0;
 -- There are no composite types, whose attributes these would be.
 CREATE VIEW pgc.standard_attributes AS
 SELECT

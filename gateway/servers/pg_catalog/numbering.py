@@ -81,5 +81,15 @@ def macro_oid(name: TableName, form: int, *, is_table: bool) -> int:
     return _by_name("macro", f"{name.schema}.{name.name} {form} {is_table}".lower())
 
 
+def routine_oid(name: TableName) -> int:
+    """The number of a function in PL/pgSQL."""
+    return _by_name("routine", f"{name.schema}.{name.name}".lower())
+
+
+def trigger_oid(table: Table, name: str) -> int:
+    """The number of a trigger."""
+    return _by_name("trigger", f"{relation_oid(table)} {name}")
+
+
 def _by_name(kind: str, name: str) -> int:
     return _NAMED + crc32(f"{kind} {name}".encode()) % 1_000_000_000

@@ -28,6 +28,7 @@ from gateway.servers.pg_catalog.policies import add_policies
 from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
 from gateway.servers.pg_catalog.translation import translated
+from gateway.servers.pg_catalog.triggers import TRIGGER_TEXTS, add_triggers
 from gateway.servers.pgwire.any_numbers import shown_number
 from gateway.servers.pgwire.types import field_of
 from gateway.session.description import describe
@@ -75,7 +76,9 @@ _EXTRA = {
         "arguments": "VARCHAR",
         "identity": "VARCHAR",
         "result": "VARCHAR",
+        "definition": "VARCHAR",
     },
+    "trigger_texts": TRIGGER_TEXTS,
     "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
     "system_columns": {
         "relname": "VARCHAR",
@@ -187,6 +190,7 @@ class CatalogReader:
         rows = {**contents.rows, "pg_settings": settings, "system_columns": _system_columns()}
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
         add_policies(rows, session.catalog, session.catalog.rights_of(session.settings.role))
+        add_triggers(rows, catalog, self._schema_name)
         for name, columns in {**relation_columns(), **_EXTRA, **EXTRA}.items():
             engine.run(
                 f"CREATE TABLE pgc.{name} ("

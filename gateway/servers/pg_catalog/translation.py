@@ -40,7 +40,7 @@ _STANDARD = frozenset(
     {
         *("columns", "schemata", "tables", "views", "sequences", "table_constraints"),
         *("key_column_usage", "referential_constraints", "constraint_column_usage"),
-        *("check_constraints", "routines", "attributes"),
+        *("check_constraints", "routines", "attributes", "triggers"),
     }
 )
 """Relations of ``information_schema`` that are here, as PostgreSQL has them."""
