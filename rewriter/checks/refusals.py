@@ -37,7 +37,6 @@ _ADVICE = {
     "CREATE RULE": "write a view, and INSERT into the table itself",
     "CREATE STATISTICS": _NO_CARE,
     "CREATE SUBSCRIPTION": "a policy of REPLICATION copies a table",
-    "CREATE TRIGGER": "read table_changes('t', from, to) from time to time",
     "CREATE TYPE": "use VARCHAR with a CHECK constraint",
     "DECLARE": "iterate over the cursor, which reads its rows as they are fetched",
     "DETACH": _NO_FILES,

@@ -215,12 +215,12 @@ def _condition(reader: TokenReader) -> str:
     found, end = "", part[0].start
     for token in part:
         found += " " if token.start > end else ""
-        found += _spelled(token)
+        found += _token_text(token)
         end = token.end + 1
     return found
 
 
-def _spelled(token: Token) -> str:
+def _token_text(token: Token) -> str:
     """A token as it is written."""
     if token.token_type is TokenType.IDENTIFIER:
         return exp.to_identifier(token.text, quoted=True).sql(dialect="postgres")

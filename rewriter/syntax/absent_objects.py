@@ -1,6 +1,6 @@
 """Accepts DROP .. IF EXISTS of objects that cannot exist here, as dumps send it. Pure.
 
-DROP TRIGGER | RULE IF EXISTS name ON table [CASCADE | RESTRICT]
+DROP RULE IF EXISTS name ON table [CASCADE | RESTRICT]
 DROP PROCEDURE | ROUTINE | AGGREGATE | OPERATOR | CAST | COLLATION | STATISTICS | EVENT TRIGGER
   | FOREIGN TABLE | PUBLICATION | SUBSCRIPTION | SERVER IF EXISTS name [(..)] [CASCADE | RESTRICT]
 """
@@ -13,11 +13,11 @@ from rewriter.statement import StoreUpkeep
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _KINDS = (
-    *(("TRIGGER",), ("RULE",), ("PROCEDURE",), ("ROUTINE",), ("AGGREGATE",), ("OPERATOR",)),
+    *(("RULE",), ("PROCEDURE",), ("ROUTINE",), ("AGGREGATE",), ("OPERATOR",)),
     *(("COLLATION",), ("STATISTICS",), ("EVENT", "TRIGGER"), ("FOREIGN", "TABLE")),
     *(("PUBLICATION",), ("SUBSCRIPTION",), ("SERVER",)),
 )
-_ON_TABLES = (("TRIGGER",), ("RULE",))
+_ON_TABLES = (("RULE",),)
 
 
 def recognise_absent(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:

@@ -63,7 +63,7 @@ def read_do(tokens: list[Token], read_sql: ReadSql) -> DoBlock:
     if len(texts) != 1:
         raise block_error(tokens[-1], "one text was expected behind DO")
     text = texts[0].text
-    return DoBlock(BlockReader.of(text, read_sql).whole())
+    return DoBlock(BlockReader.of(text, read_sql).whole_block())
 
 
 class BlockReader:
@@ -79,7 +79,7 @@ class BlockReader:
         tokens = [t for t in tokenize(text, "postgres") if t.token_type is not TokenType.HINT]
         return cls(text, tokens, read_sql)
 
-    def whole(self) -> Block:
+    def whole_block(self) -> Block:
         """The block that the text is."""
         block = self.block()
         self.takes(";")

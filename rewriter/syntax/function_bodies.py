@@ -32,7 +32,7 @@ def body_of(text: str, *, is_trigger: bool) -> Block:
     """The block of a function's body; raises SYNTAX, NOT_SUPPORTED, and what parsing raises."""
     reader = _FunctionReader.of(text, _read_sql)
     reader.is_trigger = is_trigger
-    return reader.whole()
+    return reader.whole_block()
 
 
 @lru_cache(maxsize=256)

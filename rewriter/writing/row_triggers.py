@@ -48,7 +48,7 @@ def fired(reads: Reads, changes: ChangeSet, kept: Sequence[str] = ()) -> Fired:
             event: trigger_program(trigger, event, changes.table, reads.context)
             for event in _events(trigger, changes)
         }
-        found = _Firing(reads, found, programs).made(kept)
+        found = _Firing(reads, found, programs).next_stage(kept)
     return found
 
 
@@ -90,7 +90,7 @@ class _Firing:
         self.programs = programs
         self.table = before.changes.table
 
-    def made(self, kept: Sequence[str]) -> Fired:
+    def next_stage(self, kept: Sequence[str]) -> Fired:
         """The changes after the trigger."""
         before, changes = self.before, self.changes
         guards = self.guards()
@@ -134,7 +134,7 @@ class _Firing:
             if program.skips is not None
         ]
         query = select(outputs, self.source())
-        return self.rewritten(self.with_generated(where(query, *skips) if skips else query))
+        return self.rewritten_query(self.with_generated(where(query, *skips) if skips else query))
 
     def with_generated(self, rows: exp.Select) -> exp.Select:
         """New rows with the values of generated columns, which are told from the others."""
@@ -158,7 +158,7 @@ class _Firing:
                 query = where(query, *self.of_event(event), self.bound(condition))
                 code = next((c for c in Code if c.value.sqlstate == raised.sqlstate), Code.RAISED)
                 advice = raised.advice or "the function of a trigger raised this error"
-                rows = self.rewritten(limited(query))
+                rows = self.rewritten_query(limited(query))
                 found.append(Guard(Query.of(rows), code, "{0}", advice))
         return found
 
@@ -210,7 +210,7 @@ class _Firing:
         rows.meta[SETTLED] = True
         return rows
 
-    def rewritten(self, query: exp.Select) -> exp.Select:
+    def rewritten_query(self, query: exp.Select) -> exp.Select:
         """The query with the user's name, the time and what else the session says."""
         holder = exp.Subquery(this=query)
         self.reads.rewrite(holder)

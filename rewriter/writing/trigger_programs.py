@@ -169,7 +169,7 @@ class _Walk:
         last: _Values | None = None
         for run, inner in step.choices:
             condition = self.value(run, values)
-            known = _known(condition)
+            known = _truth_of(condition)
             if known is False:
                 continue
             if is_random(condition):
@@ -190,9 +190,9 @@ class _Walk:
             if not ways:
                 return None
             *ways, (_, last) = ways
-        return _merged(ways, last, values, self.kept)
+        return _merged(ways, last, values, self.unassigned)
 
-    def kept(self, key: tuple[str, str]) -> exp.Expr:
+    def unassigned(self, key: tuple[str, str]) -> exp.Expr:
         """The value of a column of NEW that nothing has assigned."""
         return column(self.table.by_physical(key[1]).name, NEW)
 
@@ -292,17 +292,17 @@ def _row_of(node: exp.Expr) -> str | None:
     return node.name if not node.table and node.name in {NEW, OLD} else None
 
 
-def _known(condition: exp.Expr) -> bool | None:
+def _truth_of(condition: exp.Expr) -> bool | None:
     """Whether a condition over constants holds, as one of TG_OP alone is."""
     node = condition.unnest()
     match node:
         case exp.Boolean():
             return bool(node.this)
         case exp.Not():
-            inner = _known(node.this)
+            inner = _truth_of(node.this)
             return None if inner is None else not inner
         case exp.And() | exp.Or():
-            sides = [_known(node.this), _known(node.expression)]
+            sides = [_truth_of(node.this), _truth_of(node.expression)]
             decisive = isinstance(node, exp.Or)
             if decisive in sides:
                 return decisive

@@ -58,7 +58,7 @@ def trigger_program(
     kinds = {v.name: copy_tree(expression_of(v.kind)) for v in block.variables}
     shown = {id(value) for raised in _raised(block) for value in raised.values}
     found = [reader.named(run, is_shown=id(run) in shown) for run in runs]
-    spelled = dict(zip(map(id, runs), _spelled(found, kinds, table, context), strict=True))
+    spelled = dict(zip(map(id, runs), _store_words(found, kinds, table, context), strict=True))
     if event == INSERT:
         for value in spelled.values():
             _without_old(value, table)
@@ -138,7 +138,7 @@ def _of(spelled: dict[int, exp.Expr]) -> Callable[[Run], exp.Expr]:
     return lambda run: spelled[id(run)]
 
 
-def _spelled(
+def _store_words(
     values: Sequence[exp.Expr], kinds: dict[str, exp.Expr], table: Table, context: RewriteContext
 ) -> list[exp.Expr]:
     """Expressions in words of the store, in their order."""

@@ -120,8 +120,27 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "CREATE FUNCTION": _each(
         "CREATE FUNCTION f(n int) RETURNS int LANGUAGE sql AS 'SELECT max(k) FROM t WHERE k < n'",
-        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'",
+        "CREATE FUNCTION f(n int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN n; END'",
         dialect="postgres",
+    ),
+    "CREATE FUNCTION PLPGSQL": _each(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END'",
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM t; END'",
+        dialect="postgres",
+    ),
+    "CREATE TRIGGER": _each(
+        "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION nowhere()",
+        "CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION nowhere()",
+        dialect="postgres",
+    ),
+    "ALTER TRIGGER": _each("ALTER TRIGGER x ON t RENAME TO y", dialect="postgres"),
+    "ALTER TABLE TRIGGER": _each(
+        "ALTER TABLE t DISABLE TRIGGER USER",
+        "ALTER TABLE t ENABLE TRIGGER x",
+        dialect="postgres",
+    ),
+    "DROP TRIGGER": _each(
+        "DROP TRIGGER IF EXISTS r ON t", "DROP TRIGGER r ON t", dialect="postgres"
     ),
     "DO": _each(
         "DO $$ BEGIN DROP TABLE t; EXCEPTION WHEN undefined_table THEN NULL; END $$",
@@ -189,7 +208,6 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "DROP TABLE nowhere",
         "DROP FUNCTION f",
         "DROP FUNCTION IF EXISTS f(INTEGER)",
-        "DROP TRIGGER IF EXISTS r ON t",
     ),
     "BEGIN": _each(
         "BEGIN READ ONLY",
