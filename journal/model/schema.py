@@ -195,10 +195,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A logical view: its SELECT as canonical text over logical names.
-
-    ``column_comments`` are pairs of a column's folded name and what is said of it.
-    """
+    """A logical view: its SELECT as canonical text; comments by the folded names of columns."""
 
     name: TableName
     query: str

@@ -19,6 +19,7 @@ from journal.sql import dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
 from journal.sql.typed_constants import typed_constant
+from rewriter.definitions import trigger_columns
 from rewriter.definitions.added_values import value_of_added
 from rewriter.definitions.canonical_texts import canonical_text, default_text
 from rewriter.definitions.column_types import type_text
@@ -29,12 +30,6 @@ from rewriter.definitions.late_keys import add_late_key, drop_key, loosen_key
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
-from rewriter.definitions.trigger_columns import (
-    check_retyped,
-    triggers_over,
-    with_physical,
-    with_renamed,
-)
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.definitions.whole_numbers import are_texts, are_whole, is_cast_of
 from rewriter.functions import check_functions
@@ -146,7 +141,7 @@ class Alteration:
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
         references = [k for k in self.draft.foreign_keys if physical in k.columns]
         indexes = [i for i in self.draft.indexes if physical in (*i.columns, *i.included)]
-        triggers = triggers_over(self.draft.triggers, self.draft.columns[index])
+        triggers = trigger_columns.triggers_over(self.draft.triggers, self.draft.columns[index])
         needing: list[str] = [f"trigger {trigger.name}" for trigger in triggers]
         if not self.drops_dependents:
             shared = [c for c in checks if columns_of(c.expression) != {physical}]
@@ -179,7 +174,7 @@ class Alteration:
         kept = self.draft.columns.pop(index)
         self.draft.check_new_column(new, node)
         self.draft.columns.insert(index, replace(kept, name=new))
-        self.draft.triggers = with_renamed(self.draft.triggers, kept.name, new)
+        self.draft.triggers = trigger_columns.with_renamed(self.draft.triggers, kept.name, new)
 
     def change_type(
         self, name: str, kind: exp.Expr, using: exp.Expr | None, node: exp.Expr
@@ -189,7 +184,7 @@ class Alteration:
         Rows keep the values they were written with unless the cast depends on more than these.
         """
         index = self.column_index(name, node)
-        check_retyped(self.draft.triggers, self.draft.columns[index], node)
+        trigger_columns.check_retyped(self.draft.triggers, self.draft.columns[index], node)
         wanted = type_text(kind)
         self.replace_column(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
         stored = self.draft.columns[index]
@@ -384,7 +379,7 @@ class Alteration:
             u for u in self.draft.uniques if new in u.columns and u not in self.uniques
         ]
         self.draft.indexes = [renamed_columns(i, {old: new}) for i in self.draft.indexes]
-        self.draft.triggers = with_physical(self.draft.triggers, old, new)
+        self.draft.triggers = trigger_columns.with_physical(self.draft.triggers, old, new)
         for index, check in enumerate(self.draft.checks):
             condition = dialects.stored(check.expression)
             for used in condition.find_all(exp.Column):

@@ -50,7 +50,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class DeclaredVariable:
     """DECLARE: ``kind`` is a cast of NULL to its type; without a ``value`` it is NULL."""
 
     name: str
@@ -87,7 +87,7 @@ class Block:
 
     steps: tuple[Step, ...]
     handlers: tuple[Handler, ...] = ()
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[DeclaredVariable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

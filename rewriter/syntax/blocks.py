@@ -18,6 +18,7 @@ from rewriter.statement import Boundary, SqlStatement
 from rewriter.statements.blocks import (
     Block,
     Branch,
+    DeclaredVariable,
     DoBlock,
     Handler,
     Raise,
@@ -25,7 +26,6 @@ from rewriter.statements.blocks import (
     Run,
     RunText,
     Step,
-    Variable,
 )
 from rewriter.syntax.block_conditions import states_of
 from rewriter.syntax.tokens import tokenize
@@ -87,7 +87,7 @@ class BlockReader:
             raise block_error(self.tokens[self.place], "nothing else stands behind END")
         return block
 
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[DeclaredVariable, ...]:
         """What is declared before BEGIN; raises NOT_SUPPORTED where nothing can be."""
         if not self.stands("BEGIN"):
             raise refused_part(self.next_token(), "a variable of a block", _ADVICE)

@@ -12,13 +12,13 @@ from rewriter.limits import DEFAULT_LIMITS
 from rewriter.statements.blocks import (
     Assign,
     Block,
+    DeclaredVariable,
     Raise,
     RaiseAgain,
     Return,
     Run,
     RunText,
     Step,
-    Variable,
 )
 from rewriter.syntax import parsing
 from rewriter.syntax.blocks import BlockReader, block_error, refused_part
@@ -68,7 +68,7 @@ class _FunctionReader(BlockReader):
 
     is_trigger = False
 
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[DeclaredVariable, ...]:
         """``name [CONSTANT] type [:= value];`` up to BEGIN."""
         if self.depth:
             raise refused_part(
@@ -76,7 +76,7 @@ class _FunctionReader(BlockReader):
                 "DECLARE in an inner block",
                 "declare the variables of a function before its first BEGIN",
             )
-        found: list[Variable] = []
+        found: list[DeclaredVariable] = []
         while not self.stands("BEGIN"):
             name = self.name()
             self.takes("CONSTANT")
@@ -90,7 +90,7 @@ class _FunctionReader(BlockReader):
                 self.place += 1
                 value = self.value(";")
                 self.expect(";")
-            found.append(Variable(name, self.read_sql(f"SELECT NULL::{kind}"), value))
+            found.append(DeclaredVariable(name, self.read_sql(f"SELECT NULL::{kind}"), value))
         return tuple(found)
 
     def name(self) -> str:
