@@ -105,7 +105,7 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
     ),
     "CREATE FUNCTION PLPGSQL": OwnEntry(
         "rewriter.own.create_routine",
-        """CREATE [OR REPLACE] FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$
+        """CREATE [OR REPLACE] FUNCTION f() RETURNS trigger LANGUAGE PLPGSQL AS $$
 BEGIN NEW.c := value; RETURN NEW; END $$""",
     ),
     "CREATE TRIGGER": OwnEntry(

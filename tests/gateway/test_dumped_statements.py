@@ -76,7 +76,7 @@ def test_statements_of_dumps_are_accepted(con: Connection, sql: str) -> None:
     [
         ("ALTER TABLE t DISABLE TRIGGER ALL", "0A000"),
         ("ALTER TABLE child DISABLE TRIGGER ALL", "0A000"),
-        ("ALTER TABLE t DISABLE TRIGGER mine", "0A000"),
+        ("ALTER TABLE t DISABLE TRIGGER mine", "42704"),
         ("ALTER TABLE t CLUSTER ON nowhere", "42704"),
         ("ALTER TABLE t ALTER COLUMN nowhere SET STORAGE PLAIN", "42703"),
         ("ALTER TABLE nowhere REPLICA IDENTITY FULL", "42P01"),
