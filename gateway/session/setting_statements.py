@@ -202,7 +202,7 @@ def _variable_text(session: SettingSession, value: exp.Expr) -> str:
 
 
 def _with_changes(kept: Settings, before: Settings, after: Settings) -> Settings:
-    names = [f.name for f in fields(Settings)]
+    names = [f.name for f in fields(Settings) if f.init]
     changed = {n: getattr(after, n) for n in names if getattr(after, n) != getattr(before, n)}
     return replace(kept, **changed)
 

@@ -76,6 +76,7 @@ def test_set_local_lasts_until_the_transaction_ends(tmp_path: Path) -> None:
     for end in ("COMMIT", "ROLLBACK"):
         run("BEGIN")
         run("SET LOCAL default_order = 'desc'")
+        run("SELECT 1")
         run("SET threads = 3")
         assert run("SHOW default_order") == [("desc",)]
         run(end)
