@@ -104,9 +104,13 @@ class SelectedCall:
 
 @dataclass(frozen=True, slots=True)
 class SelectedCalls:
-    """SELECT set_config(..), pg_advisory_lock(..) and the like, without FROM."""
+    """SELECT set_config(..), pg_advisory_lock(..) and the like, without FROM.
+
+    ``if_setting``: there is a row, and the calls are made, only if there is a setting of that name.
+    """
 
     columns: tuple[SelectedCall, ...]
+    if_setting: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

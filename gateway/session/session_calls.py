@@ -54,12 +54,25 @@ def run_session_calls(
     session: CallingSession, statement: SelectedCalls, bound: Mapping[str, Any]
 ) -> StatementOutcome:
     """Make the calls, each once, from left to right."""
+    if statement.if_setting is not None and not _is_setting(session, statement.if_setting):
+        nothing = {column.name: pa.array([], pa.string()) for column in statement.columns}
+        return session.executor.table_outcome("SELECT", pa.table(nothing))
     names: list[str] = []
     arrays: list[pa.Array] = []
     for column in statement.columns:
         names.append(column.name)
         arrays.append(_value(session, column, bound))
     return session.executor.table_outcome("SELECT", pa.Table.from_arrays(arrays, names=names))
+
+
+def _is_setting(session: CallingSession, name: str) -> bool:
+    try:
+        setting_text(session.settings, name, session.catalog)
+    except PalimpsestError as error:
+        if error.code is Code.UNKNOWN_SETTING:
+            return False
+        raise
+    return True
 
 
 def call_columns(statement: SelectedCalls) -> list[ResultColumn]:

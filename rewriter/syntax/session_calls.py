@@ -37,7 +37,8 @@ def session_calls(ast: exp.Expr) -> SelectedCalls | None:
     calls = [_call(node) for node in ast.expressions]
     if not any(calls):
         return None
-    if others:
+    setting = _setting_asked(ast) if others == {"from_", "where"} else None
+    if others and setting is None:
         (wrong,) = [call for call in calls if call is not None][:1]
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -51,8 +52,23 @@ def session_calls(ast: exp.Expr) -> SelectedCalls | None:
             columns.append(SelectedCall(node.alias_or_name or "?column?", None, (node,)))
         else:
             name = node.alias or call.name.lower()
-            columns.append(SelectedCall(name, call.name.lower(), tuple(call.expressions)))
-    return SelectedCalls(tuple(columns))
+            given = (setting.copy() if setting and _is_name(a) else a for a in call.expressions)
+            columns.append(SelectedCall(name, call.name.lower(), tuple(given)))
+    return SelectedCalls(tuple(columns), setting.name if setting else None)
+
+
+def _setting_asked(ast: exp.Select) -> exp.Literal | None:
+    """The name in ``FROM pg_settings WHERE name = '..'``, as pg_dump asks for what may be missing."""
+    asked, (table, *more) = ast.args["where"].this, list(ast.find_all(exp.Table))
+    if more or table.name.lower() != "pg_settings" or not isinstance(asked, exp.EQ):
+        return None
+    name = asked.expression
+    found = _is_name(asked.this) and isinstance(name, exp.Literal) and name.is_string
+    return name if found else None
+
+
+def _is_name(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column) and node.name.lower() == "name"
 
 
 def _call(node: exp.Expr) -> exp.Anonymous | None:

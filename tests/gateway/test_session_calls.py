@@ -49,6 +49,13 @@ def test_set_config_takes_parameters_and_expressions(con: Connection) -> None:
     assert con.execute(sql, ("app.who", "y")).fetchall() == [("yz", "yz")]
 
 
+def test_set_config_of_what_may_be_missing_gives_a_row_if_it_is_there(con: Connection) -> None:
+    asked = "SELECT set_config(name, '{}', false) FROM pg_settings WHERE name = '{}'"
+    assert con.execute(asked.format("hr", "search_path")).fetchall() == [("hr",)]
+    assert con.execute(asked.format("view", "restrict_nonsystem_relation_kind")).fetchall() == []
+    assert sqlstate(con, "SELECT set_config('search_path', '', false) FROM t") == "0A000"
+
+
 def test_set_config_of_a_transaction_ends_with_it(con: Connection) -> None:
     con.execute("SET app.tenant = 'a'")
     assert value(con, "SELECT set_config('app.tenant', 'lost', true)") == "lost"

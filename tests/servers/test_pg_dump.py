@@ -93,6 +93,42 @@ READ = (
 )
 
 
+def test_a_dump_of_the_rows_is_restored_by_postgresql(tmp_path: Path) -> None:
+    with running() as cluster:
+        conninfo = cluster.conninfo(cluster.database())
+        server = launch(tmp_path)
+        try:
+            for place in (conninfo, server.dsn):
+                with psycopg.connect(place, autocommit=True) as made:
+                    for sql in MADE:
+                        if place == server.dsn or not sql.startswith("INSERT"):
+                            made.execute(sql)
+            dump = str(tmp_path / "dump.sql")
+            for form in ((), ("--column-inserts", "--table", "hr.staff")):
+                command = ["pg_dump", "--data-only", *form, "--file", dump, server.dsn]
+                subprocess.run(command, check=True, capture_output=True, timeout=60)
+                psql = ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", conninfo]
+                replica = ["-c", "SET session_replication_role = replica", "-f", dump]
+                done = subprocess.run(
+                    [*psql, *replica], capture_output=True, text=True, check=False
+                )
+                assert (done.returncode, done.stderr) == (0, "")
+                with (
+                    psycopg.connect(conninfo, autocommit=True) as theirs,
+                    psycopg.connect(server.dsn, autocommit=True) as ours,
+                ):
+                    theirs.execute("REFRESH MATERIALIZED VIEW sums")
+                    for query in READ[:6]:
+                        got, wanted = (
+                            sorted(con.execute(query).fetchall(), key=repr)
+                            for con in (theirs, ours)
+                        )
+                        assert got == wanted, query
+                    theirs.execute("DELETE FROM hr.staff")
+        finally:
+            server.end()
+
+
 def test_a_dump_is_restored_without_an_error_and_row_by_row(tmp_path: Path) -> None:
     with running() as cluster:
         conninfo = cluster.conninfo(cluster.database())

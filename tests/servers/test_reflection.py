@@ -16,6 +16,22 @@ from tests.servers.conftest import Server
 from tests.support.postgres import Cluster
 
 
+def test_queries_on_the_catalog_are_prepared_in_sql(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as con:
+        con.execute("PREPARE named(pg_catalog.oid) AS SELECT typname FROM pg_type WHERE oid = $1")
+        assert con.execute("EXECUTE named('23')").fetchall() == [("int4",)]
+        assert con.execute("EXECUTE named('int8'::regtype)").fetchall() == [("int8",)]
+        with pytest.raises(psycopg.errors.DuplicatePreparedStatement):
+            con.execute("PREPARE named AS SELECT 1")
+        with pytest.raises(psycopg.Error, match="takes 1 values, not 2"):
+            con.execute("EXECUTE named(1, 2)")
+        con.execute("DEALLOCATE named")
+        with pytest.raises(psycopg.errors.InvalidSqlStatementName):
+            con.execute("EXECUTE named('23')")
+        con.execute("PREPARE named AS SELECT 1")
+        assert con.execute("EXECUTE named").fetchall() == [(1,)]
+
+
 @pytest.mark.long
 def test_tables_are_reflected(server: Server) -> None:
     engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")

@@ -133,8 +133,6 @@ class CatalogContents:
         self._add("pg_am", oid=2, amname="heap", amtype="t", amhandler="heap_tableam_handler")
         self._add("pg_am", oid=403, amname="btree", amtype="i", amhandler="bthandler")
         self._add("pg_tablespace", oid=1663, spcname="pg_default", spcowner=numbering.OWNER)
-        for oid, name in ((100, "default"), (950, "C")):
-            self._add("pg_collation", oid=oid, collname=name, collnamespace=numbering.PG_CATALOG)
 
     def _add_relation(self, relation: Table | View, kind: str, columns: int, **more: Any) -> int:
         oid = numbering.relation_oid(relation)

@@ -84,6 +84,20 @@ MACROS: dict[str, tuple[str, ...]] = {
         " EXISTS (SELECT 1 FROM pgc.member_of _m WHERE _m.member = pgc_role_of(u)"
         " AND _m.roleid = pgc_role_of(r))"),
     ),
+    # What whoever owns a thing of a kind, and everybody, may do with it without any GRANT.
+    "acldefault": (
+        ("(k, o) AS (SELECT any_value(CASE k"
+        " WHEN 'r' THEN [_r.rolname || '=arwdDxt/' || _r.rolname]"
+        " WHEN 's' THEN [_r.rolname || '=rwU/' || _r.rolname]"
+        " WHEN 'n' THEN [_r.rolname || '=UC/' || _r.rolname]"
+        " WHEN 'L' THEN [_r.rolname || '=rw/' || _r.rolname]"
+        " WHEN 'd' THEN ['=Tc/' || _r.rolname, _r.rolname || '=CTc/' || _r.rolname]"
+        " WHEN 'f' THEN ['=X/' || _r.rolname, _r.rolname || '=X/' || _r.rolname]"
+        " WHEN 'T' THEN ['=U/' || _r.rolname, _r.rolname || '=U/' || _r.rolname]"
+        " WHEN 'l' THEN ['=U/' || _r.rolname, _r.rolname || '=U/' || _r.rolname]"
+        " WHEN 'c' THEN []::VARCHAR[] ELSE [_r.rolname || '=U/' || _r.rolname] END)"
+        " FROM pgc.pg_roles _r WHERE _r.oid = o)"),
+    ),
     "array_lower": ("(a, d) AS CASE WHEN len(a) > 0 THEN 1 END",),
     "array_upper": ("(a, d) AS nullif(len(a), 0)",),
     "col_description": (
@@ -164,6 +178,7 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_function_identity_arguments": (
         "(o) AS (SELECT any_value(identity) FROM pgc.function_texts WHERE oid = o)",
     ),
+    "pg_get_function_sqlbody": ("(o) AS NULL::VARCHAR",),
     "pg_get_function_result": (
         "(o) AS (SELECT any_value(result) FROM pgc.function_texts WHERE oid = o)",
     ),

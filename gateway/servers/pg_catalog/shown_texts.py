@@ -105,6 +105,8 @@ def _spell_node(node: exp.Expr, home: str) -> None:
             node.set("alias", None)
     elif isinstance(node, exp.Boolean):
         node.replace(exp.Var(this="true" if node.this else "false"))
+    elif isinstance(node, exp.IntDiv):
+        node.replace(exp.Div(this=node.this, expression=node.expression, typed=True))
     elif isinstance(node, exp.Uuid):
         node.replace(exp.Var(this="gen_random_uuid()"))
     elif isinstance(node, exp.Array) and not node.find(exp.Query):

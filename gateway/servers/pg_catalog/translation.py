@@ -33,8 +33,8 @@ _OID_LISTS = re.compile(
     r"(::\s*|\bAS\s+)(?:pg_catalog\.)?(oid|regtype|regclass)\s*\[\]", re.IGNORECASE
 )
 """Casts to lists of types that sqlglot takes for names of objects, and of these it knows none."""
-_KEYWORDS = "pg_get_keywords"
-_ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_user"} | {_KEYWORDS}
+_AS_RELATIONS = {"pg_get_keywords": "keywords", "pg_options_to_table": "no_options"}
+_ALONE = {*MACROS, *_AS_RELATIONS} - {"quote_ident", "user", "current_user", "session_user"}
 """Functions that make a statement without tables one on the catalog."""
 _STANDARD = frozenset(
     {
@@ -49,7 +49,7 @@ _SPOKEN = {
     "current_schema": "current_schema",
     "current_catalog": "current_database",
 }
-_AMONG_TABLES = frozenset({*_SPOKEN.values(), "current_database", _KEYWORDS})
+_AMONG_TABLES = frozenset({*_SPOKEN.values(), "current_database", *_AS_RELATIONS})
 _NAMING_CALL = "pg_get_serial_sequence"
 """A function whose result is the name of an object, and may be cast to its number."""
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
@@ -160,7 +160,7 @@ def _function_names(ast: exp.Expr) -> list[str]:
     return found + [_SPOKEN.get(name, name) for name in named]
 
 
-_NUMBERS = re.compile(r"\{\d+(?:,\d+)*\}")
+_NUMBERS = re.compile(r"\{(?:\d+(?:,\d+)*)?\}")
 _FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"})
 
 
@@ -296,12 +296,12 @@ def _one_column(node: exp.Table, value: exp.Expr) -> exp.Expr:
 def _table_function(node: exp.Table) -> exp.Expr:
     """A function among tables; a macro gives one row there."""
     name = _called(node.this)
-    if name not in {*MACROS, _KEYWORDS}:
+    alias = node.alias or name
+    if name in _AS_RELATIONS:
+        return exp.table_(_AS_RELATIONS[name], db="pgc", alias=alias)
+    if name not in MACROS:
         node.set("db", None)
         return node
-    alias = node.alias or name
-    if name == _KEYWORDS:
-        return exp.table_("keywords", db="pgc", alias=alias)
     given = node.args.get("alias")
     names = [column.name for column in given.columns] if given else []
     arguments = node.this.expressions if isinstance(node.this, exp.Anonymous) else []
@@ -355,6 +355,8 @@ def _cast(node: exp.Cast) -> exp.Expr:
             return _numbers_of_names(node.this.name, name)
         name = "oid[]"
     is_list = name.endswith("[]")
+    if is_list and _is_list(node.this):
+        node.set("this", exp.Literal.string(f"[{node.this.name[1:-1]}]"))
     name = name.removesuffix("[]")
     if name in _OBJECT_TYPES and not is_list:
         return _object_cast(node, name)

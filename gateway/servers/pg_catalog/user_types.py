@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog import numbering
 from gateway.servers.pg_catalog.relations import builtin_types
+from gateway.servers.pg_catalog.shown_texts import shown_query
 from gateway.servers.pgwire.types import field_of
 from journal.model.named_definitions import DOMAIN, ENUM, Macro, MacroBody, UserType
 from journal.model.result_column import ResultColumn
@@ -19,7 +20,7 @@ from journal.model.schema import CatalogSnapshot
 from rewriter.reading.postgres_type_names import type_name
 
 _ENUM_SIZE = 4
-_ANY, _RECORD = 2276, 2249
+_ANY, _RECORD, _SQL = 2276, 2249, 14
 
 
 class UserDefinitions:
@@ -131,20 +132,29 @@ def _add_macro(
         rows.setdefault("pg_proc", []).append(
             {
                 "oid": oid,
-                "proname": macro.name.name, "prokind": "f", "prolang": 14, "procost": 100.0,
+                "proname": macro.name.name, "prokind": "f", "prolang": _SQL, "procost": 100.0,
                 "pronamespace": numbering.schema_oid(macro.name.schema, catalog),
                 "proowner": numbering.OWNER, "prorows": 1000.0 if macro.is_table else 0.0,
                 "provariadic": 0, "prosecdef": False, "proleakproof": False, "proisstrict": False,
-                "proretset": macro.is_table, "provolatile": "s", "proparallel": "s",
+                "proretset": macro.is_table, "provolatile": "v", "proparallel": "u",
                 "pronargs": arguments, "pronargdefaults": arguments - body.required,
                 "prorettype": _oid_of(body.returns, _RECORD if macro.is_table else _ANY),
                 "proargnames": _shown_names(body) if is_named else None,
                 "proargtypes": [_oid_of(kind, _ANY) for kind in body.types] or [_ANY] * arguments,
-                "prosrc": "",
+                "prosupport": "-", "prosrc": _source(macro, body, catalog.home),
             }
         )  # fmt: skip
         if body.is_function:
             rows.setdefault("function_texts", []).append({"oid": oid, **_texts(macro, body)})
+        else:
+            # PostgreSQL has no words to make one, and pg_dump leaves out what is internal.
+            rows.setdefault("pg_depend", []).append(
+                {
+                    "classid": numbering.CATALOGS["pg_proc"], "objid": oid, "objsubid": 0,
+                    "refclassid": numbering.CATALOGS["pg_language"], "refobjid": _SQL,
+                    "refobjsubid": 0, "deptype": "i",
+                }
+            )  # fmt: skip
 
 
 def _oid_of(kind: str | None, otherwise: int) -> int:
@@ -155,6 +165,13 @@ def _oid_of(kind: str | None, otherwise: int) -> int:
 def _shown_names(body: MacroBody) -> list[str]:
     """The names of parameters; none of those that go by their numbers."""
     return ["" if name.startswith("$") else name for name, _ in body.parameters]
+
+
+def _source(macro: Macro, body: MacroBody, home: str) -> str:
+    """The body of a function as a query; PostgreSQL has no words for that of a macro."""
+    if not body.is_function:
+        return ""
+    return shown_query(body.body if macro.is_table else f"SELECT {body.body}", home)
 
 
 def _texts(macro: Macro, body: MacroBody) -> dict[str, str]:

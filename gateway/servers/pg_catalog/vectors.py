@@ -1,4 +1,4 @@
-"""Places in ``int2vector`` and ``oidvector``, which PostgreSQL counts from 0, unlike arrays. Pure.
+"""Places in ``int2vector``, ``oidvector`` and ``name``, which PostgreSQL counts from 0. Pure.
 
 The engine has lists in their stead, and counts all of them from 1. It has no rows as values either,
 so that functions of them are given the columns that they look at.
@@ -9,9 +9,18 @@ from __future__ import annotations
 from sqlglot import exp
 
 _FROM_ZERO = frozenset(
-    {"indkey", "indclass", "indcollation", "indoption", "proargtypes", "tgattr", "prattrs"}
+    {
+        "indkey",
+        "indclass",
+        "indcollation",
+        "indoption",
+        "proargtypes",
+        "tgattr",
+        "prattrs",
+        "typname",
+    }
 )
-"""The columns of these types."""
+"""The columns of these types, and one of type ``name``, of which pg_dump reads the first letter."""
 _OF_ROWS = {
     "_pg_truetypid": ("atttypid", "typtype", "typbasetype"),
     "_pg_truetypmod": ("atttypmod", "typtype", "typtypmod"),

@@ -8,6 +8,7 @@ from gateway.network.calls import ANSWER
 from gateway.network.messages import CALL_SQL
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pg_catalog.translation import catalog_parameters, catalog_queries
+from gateway.servers.pgwire.catalog_prepared import CatalogPrepared
 from gateway.servers.pgwire.cursors import (
     DeclareCursor,
     FetchCursor,
@@ -43,6 +44,7 @@ class StatementStore:
         session.catalog_answers = self._answer
         self._cursor_columns = cursor_columns
         self._named: dict[str, PreparedStatement] = {}
+        self._catalog_prepared = CatalogPrepared(session)
 
     def split(self, text: str, *, placeholders: bool = False) -> list[PreparedStatement]:
         """The statements of a text: on PostgreSQL's catalog, about cursors, or the session's."""
@@ -59,6 +61,9 @@ class StatementStore:
         if explained is not None:
             plan = plan_of(explained.parsed, self.columns(explained) or ())
             return [PreparedStatement(text, None, catalog=plan)]
+        prepared = self._catalog_prepared.statement(text)
+        if prepared is not None:
+            return [prepared]
         queries = catalog_queries(text)
         if queries is not None:
             return [PreparedStatement(text, None, catalog=query) for query in queries]
