@@ -58,7 +58,7 @@ def session_calls(ast: exp.Expr) -> SelectedCalls | None:
 
 
 def _setting_asked(ast: exp.Select) -> exp.Literal | None:
-    """The name in ``FROM pg_settings WHERE name = '..'``, as pg_dump asks for what may be missing."""
+    """The name in ``FROM pg_settings WHERE name = '..'``, as pg_dump says of what may lack."""
     asked, (table, *more) = ast.args["where"].this, list(ast.find_all(exp.Table))
     if more or table.name.lower() != "pg_settings" or not isinstance(asked, exp.EQ):
         return None
