@@ -231,3 +231,8 @@ def joined_value(node: exp.Expr) -> exp.Expr:
     while isinstance(value, (exp.Order, exp.Distinct)):
         value = value.this if isinstance(value, exp.Order) else value.expressions[0]
     return value
+
+
+def count_bits(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``bit_count(b)`` of bytes; None for other values."""
+    return fill("bit_count(CAST(b AS BIT))", b=value) if is_bytes(value, types) else None

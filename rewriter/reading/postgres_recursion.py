@@ -11,10 +11,14 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_quoting import not_here
 
 
 def check_recursion(tree: exp.Expr) -> None:
-    """Raise RECURSION for a recursive query that refers to itself where it must not."""
+    """Raise RECURSION for a recursive query that refers to itself where it must not.
+
+    NOT_SUPPORTED for one that would not end.
+    """
     for with_ in tree.find_all(exp.With):
         for cte in with_.expressions if with_.args.get("recursive") else ():
             _check_query(cte)
@@ -33,6 +37,11 @@ def _check_query(cte: exp.CTE) -> None:
         raise _refusal(node, "more than once")
     for node in found:
         _check_place(node, query.expression)
+        around = node.find_ancestor(exp.With)
+        if around is not None and around.args.get("recursive") and around is not cte.parent:
+            # PostgreSQL ends it with the rows that LIMIT takes; others compute all of them first.
+            what = "a recursive query within the recursive part of another one, which it reads"
+            raise not_here(node, what, "write one recursive query")
 
 
 def _references(query: exp.Expr, name: str) -> list[exp.Table]:

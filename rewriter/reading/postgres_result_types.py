@@ -1,6 +1,6 @@
 """Results in the types that PostgreSQL gives them, where a store computes in others. Pure.
 
-avg(i)                          of whole numbers and NUMERICs: a NUMERIC, which drivers do not round
+avg(i), avg(i) + 1              of whole numbers and NUMERICs: a NUMERIC, which drivers do not round
 sum(i)                          of BIGINTs: a NUMERIC
 length(s), ntile(4), d - e      an INTEGER
 
@@ -11,17 +11,27 @@ Only outputs of the statement itself are cast: within it all numbers compute ali
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from journal.sql.relations import ident
 from rewriter.reading.value_kinds import WHOLE_KINDS
-from rewriter.reading.value_types import KIND, ValueTypes
+from rewriter.reading.value_types import KIND, ValueTypes, results_of
 from rewriter.syntax.postgres_names import postgres_name
 
 _WHOLE = WHOLE_KINDS | {"HUGEINT"}
 _COUNTED = (exp.Length, exp.StrPosition, exp.ArraySize, exp.Ntile)
 _SUMMED = frozenset({"BIGINT", "HUGEINT"})
 _DIGITS, _MEAN_PLACES = 38, 16
+_DECIMAL = re.compile(r"DECIMAL\((\d+), (\d+)\)")
+_WHOLE_DIGITS = 19
+_KEEPING = (exp.Neg, exp.Abs, exp.Nullif, exp.Min, exp.Max)
+_AROUND_MEANS = (
+    *(exp.Neg, exp.Abs, exp.Nullif, exp.Add, exp.Sub, exp.Mul),
+    *(exp.Coalesce, exp.Greatest, exp.Least, exp.Case),
+)
+"""What makes a NUMERIC of means, whose digits are known."""
 _MEAN, _SUM = f"DECIMAL({_DIGITS}, {_MEAN_PLACES})", f"DECIMAL({_DIGITS}, 0)"
 
 
@@ -63,8 +73,48 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
         return _SUM if types.of(inner.this).kind in _SUMMED else None
     if isinstance(inner, exp.Sub):
         kinds = [types.of(side).kind for side in (inner.this, inner.expression)]
-        return "INTEGER" if kinds == ["DATE", "DATE"] else None
-    return "INTEGER" if isinstance(inner, _COUNTED) else None
+        if kinds == ["DATE", "DATE"]:
+            return "INTEGER"
+    if isinstance(inner, _COUNTED):
+        return "INTEGER"
+    has_mean = isinstance(inner, _AROUND_MEANS) and inner.find(exp.Avg) is not None
+    size = _size(inner, types) if has_mean else None
+    places = 0 if size is None else min(_DIGITS - size[0], _MEAN_PLACES)
+    return f"DECIMAL({_DIGITS}, {places})" if places > 0 else None
+
+
+def _size(value: exp.Expr, types: ValueTypes) -> tuple[int, int] | None:
+    """How many digits a NUMERIC has before and behind the point at most; None if not known."""
+    if isinstance(value, (*_KEEPING, exp.Window, exp.Filter, exp.Paren)):
+        return _size(value.this, types)
+    if isinstance(value, exp.Avg):
+        mean = _mean_of(types.of(value.this).kind or "")
+        return _declared(types.of(value.this).kind or "") if mean is not None else None
+    if isinstance(value, exp.Literal) and not value.is_string:
+        whole, _, fraction = value.name.partition(".")
+        return (len(whole), len(fraction)) if (whole + fraction).isdigit() else None
+    if isinstance(value, exp.Coalesce | exp.Greatest | exp.Least | exp.Case):
+        parts = results_of(value) if isinstance(value, exp.Case) else [*value.iter_expressions()]
+    elif isinstance(value, exp.Add | exp.Sub | exp.Mul):
+        parts = [value.this, value.expression]
+    else:
+        return _declared(types.of(value).kind or "")
+    sizes = [_size(part, types) for part in parts if not isinstance(part, exp.Null)]
+    known = [size for size in sizes if size is not None]
+    if not known or len(known) < len(sizes):
+        return None
+    if isinstance(value, exp.Mul):
+        return sum(whole for whole, _ in known), sum(places for _, places in known)
+    more = 1 if isinstance(value, exp.Add | exp.Sub) else 0
+    return max(whole for whole, _ in known) + more, max(places for _, places in known)
+
+
+def _declared(kind: str) -> tuple[int, int] | None:
+    """The same of a type that says so."""
+    if kind in _WHOLE:
+        return _WHOLE_DIGITS, 0
+    found = _DECIMAL.fullmatch(kind)
+    return None if found is None else (int(found[1]) - int(found[2]), int(found[2]))
 
 
 def _mean_of(kind: str) -> str | None:

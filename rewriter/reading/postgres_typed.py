@@ -41,6 +41,7 @@ from rewriter.reading.postgres_aggregates import (
 from rewriter.reading.postgres_array_texts import spell_alike, spell_array_operator
 from rewriter.reading.postgres_bits import are_bits, cast_bits, part_of_bits
 from rewriter.reading.postgres_bytes import (
+    count_bits,
     is_bytes,
     native_encode,
     read_bytes,
@@ -317,16 +318,12 @@ def _of_one(make: Callable[[exp.Expr, ValueTypes], exp.Expr | None]) -> Spell:
     return lambda node, types: make(node.expressions[0], types)
 
 
-def _bit_count(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    return fill("bit_count(CAST(b AS BIT))", b=value) if is_bytes(value, types) else None
-
-
 TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     **dict.fromkeys(("convert_from", "convert_to"), (2, spell_conversion)),
     **dict.fromkeys(postgres_jsonb_calls.NAMES, (2, postgres_jsonb_calls.spell_operator_call)),
     **dict.fromkeys(("gcd", "lcm"), (2, spell_divisor)),
     "set_bit": (3, spell_bit),
-    "bit_count": (1, _of_one(_bit_count)),
+    "bit_count": (1, _of_one(count_bits)),
     "cardinality": (1, _of_one(postgres_arrays.spell_cardinality)),
     "array_dims": (1, _of_one(postgres_arrays.spell_dims)),
     "octet_length": (1, _of_one(_octets)),

@@ -535,3 +535,14 @@ def test_moments_are_read_by_templates(
     with pytest.raises(gateway.DataError) as raised:
         cursor.execute(query, (text,)).fetchall()
     assert raised.value.sqlstate in {"22007", "22008"}
+
+
+def test_a_recursive_query_that_would_not_end_is_refused(cursor: Cursor) -> None:
+    inner = (
+        "WITH RECURSIVE x AS (SELECT 1 AS n UNION ALL (SELECT * FROM q UNION ALL SELECT * FROM x))"
+    )
+    query = (
+        f"WITH RECURSIVE q AS (SELECT 1 AS n UNION ALL ({inner} SELECT * FROM x)) SELECT * FROM q"
+    )
+    with pytest.raises(gateway.NotSupportedError, match="recursive part of another one"):
+        cursor.execute(f"{query} LIMIT 3").fetchall()
