@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.model.dependents import Dependents
 from journal.model.lazy_dataclass import dataclass
+from journal.model.named_definitions import Routine
 from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
@@ -111,6 +112,14 @@ class SelectedCalls:
 
     columns: tuple[SelectedCall, ...]
     if_setting: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CalledRoutine(SelectedCalls):
+    """SELECT f(..), where f is a function in PL/pgSQL: its body runs, and gives an empty value."""
+
+    routine: Routine
+    arguments: tuple[exp.Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ A block with handlers runs behind a savepoint, to which an error goes back befor
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from typing import Any, Protocol
 
@@ -14,7 +15,18 @@ from gateway.session.savepoints import run_savepoint, transaction_of
 from gateway.session.setting_statements import SettingSession, TransactionSettings
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Release, Rollback, Savepoint
-from rewriter.statements.blocks import Block, Branch, DoBlock, Raise, RaiseAgain, Run, RunText, Step
+from rewriter.statements.blocks import (
+    Assign,
+    Block,
+    Branch,
+    DoBlock,
+    Raise,
+    RaiseAgain,
+    Return,
+    Run,
+    RunText,
+    Step,
+)
 from rewriter.syntax.blocks import check_step
 from rewriter.syntax.parsing import Parsed
 
@@ -52,15 +64,21 @@ class BlockSession(SettingSession, Protocol):
 
 def run_do(session: BlockSession, statement: DoBlock) -> StatementOutcome:
     """Run a block; in a transaction of its own if there is none."""
+    return StatementOutcome("DO", notices=run_block(session, statement.block, "DO"))
+
+
+def run_block(session: BlockSession, block: Block, what: str) -> list[str]:
+    """Run a block, all of it or nothing, and give its notices; ``what`` is the statement."""
     session.begin_implicitly()
     is_own = session.transaction is None
     if is_own:
         session.begin()
-    transaction = transaction_of(session, "DO")
+    transaction = transaction_of(session, what)
     transaction.check_open()
     running = _RunningBlock(session)
     try:
-        running.block(statement.block, None)
+        with suppress(_ReturnedError):
+            running.block(block, None)
         if is_own:
             session.commit()
     except BaseException:
@@ -69,7 +87,11 @@ def run_do(session: BlockSession, statement: DoBlock) -> StatementOutcome:
         else:
             transaction.fail()
         raise
-    return StatementOutcome("DO", notices=running.notices)
+    return running.notices
+
+
+class _ReturnedError(Exception):
+    """RETURN: nothing more of the block runs."""
 
 
 class _RunningBlock:
@@ -95,6 +117,9 @@ class _RunningBlock:
                 raise
             self.mark(Rollback(name))
             self.steps(handler.steps, error)
+        except _ReturnedError:
+            self.mark(Release(name))
+            raise
         self.mark(Release(name))
 
     def mark(self, statement: Savepoint | Rollback | Release) -> None:
@@ -119,6 +144,10 @@ class _RunningBlock:
                     self.raised(step)
                 case RaiseAgain():
                     raise handled or _no_error()
+                case Return():
+                    raise _ReturnedError
+                case Assign():
+                    raise AssertionError(step)
 
     def run(self, step: Run) -> StatementOutcome:
         """What a statement gives; its notices are the block's."""
@@ -167,7 +196,8 @@ class _RunningBlock:
             self.notices.append(message)
             return
         code = next((c for c in Code if c.value.sqlstate == step.sqlstate), Code.RAISED)
-        raise PalimpsestError(code, message, advice="the block that was run raised this error")
+        advice = step.advice or "the block that was run raised this error"
+        raise PalimpsestError(code, message, advice=advice)
 
 
 def _fits(states: frozenset[str] | None, error: PalimpsestError) -> bool:

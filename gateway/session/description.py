@@ -14,6 +14,7 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.explain import EXPLAIN_COLUMNS
+from gateway.session.function_calls import with_called_routine
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.own_parameters import own_parameters
 from gateway.session.path_parameters import with_any_path
@@ -52,6 +53,7 @@ def describe(
 
     ``examples`` are values of parameters by name, where the type of a result is that of the value.
     """
+    parsed = with_called_routine(parsed, session.catalog, session.settings)
     if isinstance(parsed.statement, SelectedCalls):
         places = [p for p in parsed.parameters if isinstance(p, int)]
         none = (None,) * (max(places, default=-1) + 1)

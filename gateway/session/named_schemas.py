@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from gateway.config import Settings
 from gateway.session.client_folder import in_folder
+from gateway.session.function_calls import with_called_routine
 from gateway.session.parameters import Given
 from gateway.session.sequence_names import with_sequence_names
 from gateway.session.variable_parameters import with_variables
@@ -52,7 +53,8 @@ def as_meant(session: MeaningSession, parsed: Parsed, given: Given) -> Parsed:
     placed = placed if session.folder is None else in_folder(placed, session.folder)
     if isinstance(placed.statement, ShowSetting) and settings.dialect == "duckdb":
         placed = _with_table(placed, placed.statement, settings, catalog)
-    return with_home_schema(placed, settings.dialect, catalog)
+    called = with_called_routine(placed, catalog, settings)
+    return with_home_schema(called, settings.dialect, catalog)
 
 
 def _with_table(

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from gateway.config import Settings
 from gateway.session.executor import Executor
+from gateway.session.function_calls import run_call
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import StatementOutcome
 from gateway.session.path_parameters import with_any_path
@@ -31,7 +32,14 @@ from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.parameter_types import text_readings
-from rewriter.statement import Deallocate, Execute, Prepare, SelectedCalls, SqlStatement
+from rewriter.statement import (
+    CalledRoutine,
+    Deallocate,
+    Execute,
+    Prepare,
+    SelectedCalls,
+    SqlStatement,
+)
 from rewriter.syntax.parsing import Parsed
 
 
@@ -72,6 +80,8 @@ def run_prepared(
             return _execute(session, parsed.statement, bound)
         case Deallocate(name):
             return _deallocate(session, name)
+        case CalledRoutine():
+            return run_call(session, parsed.statement, bound)
         case SelectedCalls():
             return run_session_calls(session, parsed.statement, bound)
         case _:

@@ -1,9 +1,11 @@
-"""PostgreSQL's CREATE FUNCTION .. LANGUAGE plpgsql, for triggers.
+"""PostgreSQL's CREATE FUNCTION .. LANGUAGE plpgsql, for triggers and for blocks with parameters.
 
 CREATE FUNCTION set_updated_at() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN NEW.updated_at = now(); RETURN NEW; END $$
+CREATE FUNCTION forget(n int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN DELETE FROM t WHERE id = n; END $$
 
-The body is kept as it was written, once it is known that a trigger can be made of it.
+The body is kept as it was written, once it is known that it can run.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from rewriter.functions import is_function_of_sql
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.function_bodies import body_of
-from rewriter.syntax.function_forms import is_in_plpgsql, read_function
+from rewriter.syntax.function_forms import FunctionForm, is_in_plpgsql, read_function
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _TAG = "CREATE FUNCTION"
@@ -36,7 +38,7 @@ class CreateRoutine(OwnStatement):
     """CREATE FUNCTION .. LANGUAGE plpgsql; ``body`` is its text."""
 
     name: exp.Table
-    body: str
+    form: FunctionForm
     replace: bool = False
 
     @classmethod
@@ -50,10 +52,12 @@ class CreateRoutine(OwnStatement):
         if not reader.takes("("):
             return None
         form = read_function(reader)
-        if form.parameters:
+        if form.parameters and form.result.in_plpgsql == "trigger":
             message = "trigger functions cannot have declared arguments"
             raise _invalid(name, message, "the arguments of a trigger are in TG_ARGV")
-        return cls(name, form.body, replaces)
+        if form.is_strict:
+            raise _invalid(name, "a function in PL/pgSQL that is STRICT", "leave STRICT out")
+        return cls(name, form, replaces)
 
     def check(self, access: StatementAccess) -> None:
         """Whoever may make relations in its schema may make one, and its owner may replace it."""
@@ -85,9 +89,35 @@ class CreateRoutine(OwnStatement):
                 advice="use OR REPLACE, or another name",
                 position=position_of(self.name),
             )
-        check_body(body_of(self.body, is_trigger=True))
-        made = Routine(name, (), "trigger", self.body, None if known is None else known.comment)
+        form = self.form
+        parameters = tuple(
+            (n, kind.sql("postgres"), None if value is None else value.sql("postgres"))
+            for (n, value), kind in zip(form.parameters, form.types, strict=True)
+        )
+        said = None if known is None else known.comment
+        made = Routine(name, parameters, form.result.in_plpgsql, form.body, said)
+        block = body_of(form.body, is_trigger=made.is_trigger)
+        if made.is_trigger:
+            check_body(block)
+        self._check_replaces(known, made)
         return ddl_plan([Change(PutDefinition(made, known))], _TAG)
+
+    def _check_replaces(self, known: Routine | None, made: Routine) -> None:
+        """Raise for a function that another one with other parameters, or another result, has."""
+        if known is None:
+            return
+        if [p[1] for p in known.parameters] != [p[1] for p in made.parameters]:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"functions {made.name.name} in PL/pgSQL cannot differ by their parameters alone",
+                advice="give it another name, or drop the other one first",
+                position=position_of(self.name),
+            )
+        is_same = [p[0] for p in known.parameters] == [p[0] for p in made.parameters]
+        if not is_same or known.returns != made.returns:
+            what = "return type of the" if is_same else "names of the parameters of an"
+            advice = f"use DROP FUNCTION {made.name.name} first"
+            raise _invalid(self.name, f"cannot change the {what} existing function", advice)
 
 
 STATEMENT = CreateRoutine

@@ -24,6 +24,7 @@ from rewriter.syntax import parsing
 from rewriter.syntax.blocks import BlockReader, block_error, refused_part
 
 ROWS = frozenset({"new", "old"})
+_WITHOUT = "name its parameters, and what is computed of them where it is used"
 _COMPUTES = "it computes from NEW and OLD alone; read system.changes for what has been written"
 
 
@@ -70,6 +71,8 @@ class _FunctionReader(BlockReader):
 
     def variables(self) -> tuple[DeclaredVariable, ...]:
         """``name [CONSTANT] type [:= value];`` up to BEGIN."""
+        if not self.is_trigger:
+            raise refused_part(self.next_token(), "a variable of a function", _WITHOUT)
         if self.depth:
             raise refused_part(
                 self.next_token(),
@@ -104,7 +107,10 @@ class _FunctionReader(BlockReader):
         """One step with the semicolon behind it; None for NULL."""
         if self.stands("RETURN"):
             return self.returned()
+        first = self.next_token()
         target = self.target()
+        if target is not None and not self.is_trigger:
+            raise refused_part(first, "a variable of a function", _WITHOUT)
         if target is not None:
             value = self.value(";")
             self.expect(";")

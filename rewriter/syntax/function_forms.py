@@ -1,7 +1,7 @@
 """PostgreSQL's CREATE FUNCTION in the languages SQL and PL/pgSQL, read from tokens. Pure.
 
 CREATE [OR REPLACE] FUNCTION f ([IN] [name] type [DEFAULT | = value], ..)
-  RETURNS type | SETOF type | TABLE (name type, ..) | trigger
+  RETURNS type | SETOF type | TABLE (name type, ..) | trigger | void
   LANGUAGE sql | plpgsql | IMMUTABLE | STRICT | PARALLEL SAFE | COST n | AS .. | RETURN value | ..
 """
 
@@ -35,7 +35,8 @@ _REFUSED = {
     "SUPPORT": "leave SUPPORT out",
 }
 _SQL_SECURITY = "SQL SECURITY"
-_IN_PLPGSQL = "it returns trigger; write others as one query, LANGUAGE sql"
+REGCLASS = "regclass"
+_IN_PLPGSQL = "it returns trigger or void; write others as one query, LANGUAGE sql"
 _NO_RESULT = "it returns nothing: run its statements in the application, in one transaction"
 
 
@@ -43,14 +44,14 @@ _NO_RESULT = "it returns nothing: run its statements in the application, in one 
 class FunctionResult:
     """What a function returns: a value of ``types[0]``, or rows of columns with ``names``.
 
-    Without names the one column of the rows is called like the function. A function of triggers
-    ``is_trigger`` and has no types.
+    Without names the one column of the rows is called like the function. One ``in_plpgsql`` has no
+    types, and returns trigger or void.
     """
 
     is_rows: bool
     types: tuple[exp.DataType, ...]
     names: tuple[str, ...] = ()
-    is_trigger: bool = False
+    in_plpgsql: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,11 @@ def _parameter(reader: TokenReader, number: int) -> tuple[str, exp.DataType, exp
     following = reader.tokens[reader.place + 1 : reader.place + 2]
     if following and following[0].text.upper() not in {*_SECOND_OF_TYPE, *ends, ")"}:
         name = reader.word()
-    kind = without_sizes(reader.data_type(ends))
+    if is_in_plpgsql(reader.tokens) and reader.takes("REGCLASS"):
+        # The name of a table, which the parser takes for no type.
+        kind = exp.DataType.build(REGCLASS, udt=True)
+    else:
+        kind = without_sizes(reader.data_type(ends))
     default = None
     if reader.takes("DEFAULT") or reader.takes("="):
         default = reader.value({","})
@@ -175,8 +180,8 @@ def _parameter(reader: TokenReader, number: int) -> tuple[str, exp.DataType, exp
 def _result(reader: TokenReader) -> FunctionResult:
     """What stands behind RETURNS."""
     if is_in_plpgsql(reader.tokens):
-        if reader.takes("TRIGGER"):
-            return FunctionResult(False, (), is_trigger=True)
+        if _stands(reader, "TRIGGER") or _stands(reader, "VOID"):
+            return FunctionResult(False, (), in_plpgsql=reader.word().lower())
         raise _refused(reader, "this result of a function in PL/pgSQL", _IN_PLPGSQL)
     for word in ("VOID", "TRIGGER", "EVENT_TRIGGER"):
         if _stands(reader, word):
