@@ -28,18 +28,16 @@ from rewriter.syntax.function_forms import REGCLASS
 from rewriter.syntax.parsing import Parsed
 
 
-class CallingSession(BlockSession, Protocol):
+class RoutineSession(BlockSession, Protocol):
     """What of a session calls run on."""
 
     settings: Settings
+    executor: Any
+    """What makes outcomes of rows."""
 
     @property
     def catalog(self) -> CatalogSnapshot:
         """The definitions that the session sees."""
-
-    @property
-    def executor(self) -> Any:
-        """What makes outcomes of rows."""
 
     def run_bound(self, parsed: Parsed, bound: Mapping[str, Any]) -> StatementOutcome:
         """Run a statement whose parameters have values."""
@@ -67,7 +65,7 @@ def with_called_routine(parsed: Parsed, catalog: CatalogSnapshot, settings: Sett
 
 
 def run_call(
-    session: CallingSession, called: CalledRoutine, bound: Mapping[str, Any]
+    session: RoutineSession, called: CalledRoutine, bound: Mapping[str, Any]
 ) -> StatementOutcome:
     """Run the body of a function in the client's transaction, or in one of its own."""
     routine = called.routine
@@ -89,12 +87,12 @@ def run_call(
         ) from None
     rows = pa.table({called.columns[0].name: pa.array([""], pa.string())})
     outcome: StatementOutcome = session.executor.table_outcome("SELECT", rows)
-    outcome.notices += notices
+    outcome.notices = (*outcome.notices, *notices)
     return outcome
 
 
 def _values(
-    session: CallingSession, called: CalledRoutine, bound: Mapping[str, Any]
+    session: RoutineSession, called: CalledRoutine, bound: Mapping[str, Any]
 ) -> dict[str, exp.Expr]:
     """The value of each parameter, as a constant of its type."""
     routine, given = called.routine, called.arguments
@@ -112,10 +110,10 @@ def _values(
     outputs: list[exp.Expr] = []
     for place, (_, kind, default) in enumerate(routine.parameters):
         value = given[place] if place < len(given) else expression_of(condition_of(str(default)))
-        as_kind = (
-            value if kind == REGCLASS else exp.cast(copy_tree(value), kind, dialect="postgres")
-        )
-        text = exp.Cast(this=as_kind.copy(), to=exp.DataType.build("TEXT"))
+        value = copy_tree(value)
+        if kind != REGCLASS:
+            value = exp.cast(value, kind, dialect="postgres")
+        text = exp.Cast(this=value, to=exp.DataType.build("TEXT"))
         outputs.append(exp.alias_(text, f"a{place}"))
     select = exp.Select(expressions=outputs)
     parsed = Parsed(SqlStatement(select), select.sql(dialect="postgres"), ())
@@ -131,14 +129,14 @@ def _values(
     return made
 
 
-def _constant(session: CallingSession, value: str | None, kind: str) -> exp.Expr:
+def _constant(session: RoutineSession, value: str | None, kind: str) -> exp.Expr:
     if kind == REGCLASS:
         return exp.Literal.string(_relation_name(session, value)) if value else exp.null()
     literal = exp.null() if value is None else exp.Literal.string(value)
     return exp.cast(literal, kind, dialect="postgres")
 
 
-def _relation_name(session: CallingSession, text: str) -> str:
+def _relation_name(session: RoutineSession, text: str) -> str:
     """A relation's name as a regclass shows it: with its schema where that is not searched."""
     named = exp.to_table(text, dialect="postgres")
     path = [*session.settings.search_path, session.catalog.home]
@@ -158,7 +156,7 @@ class _Filled:
     """A body with constants in the place of its parameters."""
 
     def __init__(
-        self, session: CallingSession, routine: Routine, values: dict[str, exp.Expr]
+        self, session: RoutineSession, routine: Routine, values: dict[str, exp.Expr]
     ) -> None:
         self.session, self.routine, self.values = session, routine, values
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from sqlglot import exp
 
 from gateway.config import Settings
 from gateway.session.executor import Executor
-from gateway.session.function_calls import run_call
+from gateway.session.function_calls import RoutineSession, run_call
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import StatementOutcome
 from gateway.session.path_parameters import with_any_path
@@ -81,7 +81,7 @@ def run_prepared(
         case Deallocate(name):
             return _deallocate(session, name)
         case CalledRoutine():
-            return run_call(session, parsed.statement, bound)
+            return run_call(cast("RoutineSession", session), parsed.statement, bound)
         case SelectedCalls():
             return run_session_calls(session, parsed.statement, bound)
         case _:

@@ -93,7 +93,7 @@ class CreateTrigger(OwnStatement):
             message = f"function {self.function.name} must return type trigger"
             advice = "create one that does, LANGUAGE plpgsql"
             raise _error(Code.INVALID_TRIGGER, message, advice, self.function)
-        if routine is None:
+        if routine is None or routine.parameters:
             message = f"function {self.function.name}() does not exist"
             advice = "CREATE FUNCTION .. RETURNS trigger LANGUAGE plpgsql before"
             raise _error(Code.UNKNOWN_FUNCTION, message, advice, self.function)
