@@ -26,6 +26,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
+from rewriter.definitions.routines import known_routine
 from rewriter.definitions.sequences import without_calls
 from rewriter.definitions.user_types import expand_types, find_type, unknown_type
 from rewriter.dialect_semantics import DIALECTS
@@ -115,6 +116,8 @@ class CreateFunction(OwnStatement):
         made = Macro(name, self.is_rows, (body,))
         known = context.catalog.definitions.get(definition_key(made))
         if context.catalog.definitions.get(definition_key(Macro(name, not self.is_rows, ()))):
+            raise self._exists(name.name)
+        if known_routine(name, context.catalog) is not None:
             raise self._exists(name.name)
         if isinstance(known, Macro):
             others = tuple(b for b in known.bodies if len(b.parameters) != len(body.parameters))

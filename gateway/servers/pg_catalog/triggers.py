@@ -22,7 +22,7 @@ TRIGGER_TEXTS = {
 }
 """The parts of a trigger's definition; schemas stand in it only where they are not searched."""
 _ROW, _BEFORE, _BITS = 1, 2, {INSERT: 4, UPDATE: 16}
-_TRIGGER, _PLPGSQL, _SQL = 2279, 13_553, 14
+_TRIGGER, _VOID, _ANY, _PLPGSQL, _SQL = 2279, 2278, 2276, 13_553, 14
 
 
 def add_triggers(
@@ -57,19 +57,26 @@ def _add_routine(
             "pronamespace": numbering.schema_oid(found.name.schema, catalog),
             "proowner": numbering.OWNER, "procost": 100.0, "prorows": 0.0, "provariadic": 0,
             "prosecdef": False, "proleakproof": False, "proisstrict": False, "proretset": False,
-            "provolatile": "v", "proparallel": "u", "pronargs": 0, "pronargdefaults": 0,
-            "prorettype": _TRIGGER, "proargtypes": [], "prosrc": found.body,
+            "provolatile": "v", "proparallel": "u", "pronargs": len(found.parameters),
+            "pronargdefaults": sum(default is not None for _, _, default in found.parameters),
+            "prorettype": _TRIGGER if found.is_trigger else _VOID,
+            "proargnames": [name for name, _, _ in found.parameters] or None,
+            "proargtypes": [_ANY] * len(found.parameters), "prosrc": found.body,
         }
     )  # fmt: skip
     name = f"{quote_name(shown(found.name.schema))}.{quote_name(found.name.name)}"
     mark = "$function$"
+    named = [f"{parameter} {kind.lower()}" for parameter, kind, _ in found.parameters]
+    defaults = [default for _, _, default in found.parameters]
+    full = [n if d is None else f"{n} DEFAULT {d}" for n, d in zip(named, defaults, strict=True)]
     definition = (
-        f"CREATE OR REPLACE FUNCTION {name}()\n RETURNS {found.returns}\n LANGUAGE plpgsql\n"
+        f"CREATE OR REPLACE FUNCTION {name}({', '.join(full)})\n RETURNS {found.returns}\n"
+        " LANGUAGE plpgsql\n"
         f"AS {mark}{found.body}{mark}\n"
     )
     rows.setdefault("function_texts", []).append(
-        {"oid": oid, "arguments": "", "identity": "", "result": found.returns,
-         "definition": definition}
+        {"oid": oid, "arguments": ", ".join(full), "identity": ", ".join(named),
+         "result": found.returns, "definition": definition}
     )  # fmt: skip
     _describe(rows, "pg_proc", oid, found.comment)
 
