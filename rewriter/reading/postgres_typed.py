@@ -12,8 +12,7 @@ substring(s, -1, 3)            begins before the text; DuckDB counts from its en
 substring(s SIMILAR p ESCAPE e)  the part that the middle of a pattern matches
 pg_typeof(x)                   by PostgreSQL's names
 to_hex(i), length(b)           of an INTEGER eight digits at most, of bytes their number
-make_interval(days => n)       of values that are no constants
-chr(n)                         of 0 an error
+make_interval(days => n)       of values that are no constants; chr(n) of 0 is an error
 
 What is not known to be of such a type is left as it is.
 """
@@ -209,9 +208,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         if types.context.capabilities.divides_by_type:
             # Of floating-point numbers this store's ``//`` divides, and fails for zero.
             is_numeric = any(kind.startswith("DECIMAL") for kind in kinds.values())
-            left = made.this
-            if is_numeric and not is_float:
-                left = exp.cast(left, "DOUBLE", dialect="duckdb")
+            as_float = exp.cast(made.this, "DOUBLE", dialect="duckdb")
+            left = as_float if is_numeric and not is_float else made.this
             if is_numeric or is_float or WHOLE_KINDS & {*kinds.values()}:
                 return exp.IntDiv(this=left, expression=made.expression)
         elif {*kinds.values()} <= WHOLE_KINDS:
