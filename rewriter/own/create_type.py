@@ -43,7 +43,7 @@ from rewriter.definitions.user_types import (
     expanded_text,
     find_type,
 )
-from rewriter.dialect_semantics import semantics_of
+from rewriter.dialect_semantics import DIALECTS, semantics_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_lengths import length_condition
 from rewriter.statements.own_statement import OwnStatement
@@ -100,6 +100,8 @@ class CreateType(OwnStatement):
         name = new_definition_name(node, context, temporary=self.temporary)
         if "." in name.name or '"' in name.name:
             raise _refusal("a type's name with a dot or a quote in it", "use another name", node)
+        if DIALECTS.get(context.dialect) == "duckdb" and not node.db and fold(node.name) in _OWN:
+            raise _exists(node.name, node)
         made = _user_type(self, name, context)
         known = context.catalog.definitions.get(definition_key(made))
         if known is not None and self.exists:
@@ -108,16 +110,30 @@ class CreateType(OwnStatement):
         if known is not None and self.replace and isinstance(known, UserType):
             steps = [*without_types([known], context), Change(DropDefinition(known))]
         elif known is not None:
-            raise PalimpsestError(
-                Code.DUPLICATE_TYPE,
-                f"type {name} exists already",
-                advice="use IF NOT EXISTS, or another name",
-                position=position_of(node),
-            )
+            raise _exists(str(name), node)
         return ddl_plan([*steps, Change(PutDefinition(made))], tag)
 
 
 STATEMENT = CreateType
+_OWN = frozenset(
+    "array bigint bignum binary bit bitstring blob bool boolean bpchar bytea char date datetime dec"
+    " decimal double enum float float4 float8 geometry guid hugeint int int1 int128 int16 int2"
+    " int32 int4 int64 int8 integer integral interval list logical long map null numeric nvarchar"
+    " oid real row short signed smallint string struct text time time_ns timestamp timestamp_ms"
+    " timestamp_ns timestamp_s timestamp_us timestamptz timestamptz_ns timetz tinyint tuple type"
+    " ubigint uhugeint uint128 uint16 uint32 uint64 uint8 uinteger union usmallint utinyint uuid"
+    " varbinary varchar variant varint".split()
+)
+"""DuckDB's own types, which hide others of their names."""
+
+
+def _exists(name: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.DUPLICATE_TYPE,
+        f"type {name} exists already",
+        advice="use IF NOT EXISTS, or another name",
+        position=position_of(node),
+    )
 
 
 def _type(reader: TokenReader) -> CreateType:

@@ -78,6 +78,14 @@ def _rename_in(
             advice="ADD the new VALUE, UPDATE the rows, and leave the old one unused",
             position=position_of(node),
         )
+    if stored.physical in change.draft.key:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f'a value of {found.name} cannot be renamed: column "{stored.name}" of'
+            f" {change.table.name} is in the primary key",
+            advice="ADD the new VALUE, UPDATE the rows, and leave the old one unused",
+            position=position_of(node),
+        )
     kind = exp.DataType.build(made.type, dialect="duckdb")
     kind.meta[DECLARED] = stored.declared
     text = cast(exp.column(stored.name, quoted=True), "VARCHAR")

@@ -76,6 +76,7 @@ DOCUMENTED = {
     "rows in no defined order": r"^chosen freely\n",
     "features that PostgreSQL stores lack": r"(a PostgreSQL|this) store has no|"
     r"merge-joinable or hash-joinable|recursive reference to query|"
+    r"not allowed in a recursive query's|set-returning functions are not allowed in (CASE|COAL)|"
     r"(DISTINCT is not implemented for|OVER is not supported for) ",
     "quoted names of types": r"a type's name with a dot or a quote",
     "types that are refused": r"columns of type (NULL|TIMESTAMPTZ_NS|.*UNION)"
