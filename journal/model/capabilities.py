@@ -47,6 +47,7 @@ class Capabilities:
     - ``names_outputs``: it calls a result column without an alias as DuckDB calls it.
     - ``rounds_seconds``: it computes moments to a microsecond, and so those with fewer digits.
     - ``normalizes_json``: it writes JSON with keys in one order and without blanks.
+    - ``scalar_json``: a number or a text alone becomes JSON, and such JSON is a part of other JSON.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -72,5 +73,6 @@ class Capabilities:
     names_outputs: bool = False
     rounds_seconds: bool = False
     normalizes_json: bool = False
+    scalar_json: bool = True
     folder: Path | None = None
     column_name: Callable[[str], str] = str

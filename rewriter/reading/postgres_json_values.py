@@ -44,7 +44,8 @@ _KEPT = (
 """JSON keeps up to 15 digits of a number with a point as they are written."""
 _FLOAT = (
     "CASE WHEN isnan(x) OR isinf(x) THEN to_json(t)"
-    " WHEN x = trunc(x) AND abs(x) < 1e15 THEN to_json(CAST(x AS BIGINT)) ELSE to_json(x) END"
+    " WHEN x = trunc(x) AND abs(x) < 1e15 THEN to_json(CAST(x AS BIGINT))"
+    " ELSE CAST(CAST(x AS VARCHAR) AS JSON) END"
 )
 _LIST = "list_transform(a, LAMBDA e: v)"
 _FLOATS = frozenset({"DOUBLE", "FLOAT", "REAL"})
@@ -139,7 +140,8 @@ def _json_value(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if isinstance(number, exp.Literal) and not number.is_string:
         return _constant(value, number.name)
     is_listed = isinstance(value.parent, exp.Distinct)
-    return _of_kind(value, found.kind or "", in_order=is_listed)
+    alone = types.context.capabilities.scalar_json
+    return _of_kind(value, found.kind or "", alone=alone, in_order=is_listed)
 
 
 def _constant(value: exp.Expr, digits: str) -> exp.Expr | None:
@@ -150,8 +152,11 @@ def _constant(value: exp.Expr, digits: str) -> exp.Expr | None:
     return exp.cast(exp.paren(value.copy()), f"DECIMAL({DIGITS}, {places})", dialect="duckdb")
 
 
-def _of_kind(value: exp.Expr, kind: str, *, in_order: bool = False) -> exp.Expr | None:
-    """What JSON is made of by its type; ``in_order``: only what is ordered as the values are."""
+def _of_kind(value: exp.Expr, kind: str, *, alone: bool, in_order: bool = False) -> exp.Expr | None:
+    """What JSON is made of by its type.
+
+    ``in_order``: only what is ordered as the values are; ``alone``: it may be JSON by itself.
+    """
     decimal = _DECIMAL.fullmatch(kind)
     given = exp.paren(value.copy())
     if kind.startswith("TIMESTAMP") and not kind.endswith("]"):
@@ -162,11 +167,11 @@ def _of_kind(value: exp.Expr, kind: str, *, in_order: bool = False) -> exp.Expr 
     if in_order:
         return None
     if kind == KEPT_AS:
-        return fill(_KEPT, x=given)
-    if kind in _FLOATS:
+        return fill(_KEPT, x=given) if alone else None
+    if kind in _FLOATS and alone:
         return fill(_FLOAT, x=given, t=text_of(given, kind))
     if kind.endswith("[]"):
-        element = _of_kind(variable("e"), kind[:-2])
+        element = _of_kind(variable("e"), kind[:-2], alone=alone)
         return None if element is None else fill(_LIST, a=given, v=element)
     return text_of(given, kind) if kind in {"INTERVAL", "BLOB"} else None
 

@@ -94,6 +94,7 @@ class HiveJournal:
             raises_in_sql=False,
             foreign_keys=False,
             expands_lists=False,
+            scalar_json=False,
             enums=store.engine is HiveEngine.SPARK,
             inline_commits=True,
             lag_ms=inline_options.lag_ms,
