@@ -52,6 +52,10 @@ QUESTIONS = (
         " ON a.attrelid = i.indrelid AND a.attnum = i.indkey[i.idx] ORDER BY i.idx"
     ),
     f"SELECT indkey::varchar, (i.indoption)::text FROM pg_index i WHERE indrelid = {_PAIRS}",
+    (
+        f"SELECT pg_relation_is_updatable({_PAIRS}, true), pg_column_is_updatable({_PAIRS},"
+        f" 1::int2, false), pg_column_is_updatable({_PAIRS}, (-1)::int2, true)"
+    ),
     # Vectors are counted from 0.
     (
         "SELECT indkey[0], (i.indkey)[1], indkey[2], array_lower(indkey, 1), indoption[0],"

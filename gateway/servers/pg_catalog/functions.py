@@ -226,6 +226,14 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_partition_root": ("(o) AS o::BIGINT",),
     "pg_postmaster_start_time": ("() AS getvariable('pgc_started')",),
     "pg_relation_is_publishable": ("(o) AS false",),
+    # Bits for INSERT, UPDATE and DELETE; views take none of them.
+    "pg_relation_is_updatable": (
+        ("(o, t) AS (SELECT CASE WHEN any_value(_c.relkind) IN ('r', 'p') THEN 28 ELSE 0 END"
+        " FROM pgc.pg_class _c WHERE _c.oid = pgc_regclass(o::VARCHAR))"),
+    ),
+    "pg_column_is_updatable": (
+        "(o, n, t) AS n > 0 AND pgc_pg_relation_is_updatable(o, t) = 28",
+    ),
     "pg_relation_size": ("(o) AS 0::BIGINT", "(o, f) AS 0::BIGINT"),
     # As for whoever may not read the sequence; pg_sequences says the same.
     "pg_sequence_last_value": ("(o) AS NULL::BIGINT",),
