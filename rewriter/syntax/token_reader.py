@@ -13,6 +13,7 @@ from journal.model.lazy_dataclass import dataclass
 Parse = Callable[..., exp.Expr]
 """Parses part of a statement with sqlglot."""
 _OPENING, _CLOSING = "([{", ")]}"
+_TEXTS = frozenset({TokenType.STRING, TokenType.HEREDOC_STRING})
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ class TokenReader:
     def text(self) -> str:
         """A literal of text."""
         token = self.tokens[self.place] if self.place < len(self.tokens) else None
-        if token is None or token.token_type is not TokenType.STRING:
+        if token is None or token.token_type not in _TEXTS:
             raise self.error("a text in single quotes was expected")
         self.place += 1
         return str(token.text)
