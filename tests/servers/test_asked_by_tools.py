@@ -179,6 +179,13 @@ def test_they_are_answered_as_by_postgresql(gateway: Connection, postgres: Conne
     for con in (gateway, postgres):
         query = "SELECT count(*) FROM pg_class WHERE relnamespace = %s::regnamespace"
         assert con.execute(query, ("asked",)).fetchone() == (13,)
+        # asyncpg reads vectors, too.
+        query = f"SELECT indkey, indclass FROM pg_index WHERE indrelid = {_PAIRS}"
+        told = con.pgconn.exec_params(query.encode(), [], result_format=1)
+        head = b"\0\0\0\1\0\0\0\0\0\0\0"
+        keys = head + b"\x15\0\0\0\2\0\0\0\0\0\0\0\2\0\3\0\0\0\2\0\1"
+        assert told.get_value(0, 0) == keys
+        assert (told.get_value(0, 1) or b"")[:20] == head + b"\x1a" + keys[12:20]
         query = "SELECT pg_get_viewdef('asked.seen'::regclass)"
         assert str(con.execute(query).fetchall()[0][0]).strip().startswith("SELECT")
         con.execute("DROP SCHEMA asked CASCADE")
@@ -210,3 +217,19 @@ def test_what_was_made_since_begin_is_seen(gateway: Connection) -> None:
     assert gateway.execute("SELECT a FROM made_since").fetchall() == []
     gateway.execute("DROP TABLE made_since")
     gateway.execute("COMMIT")
+
+
+def test_parameters_have_the_types_that_they_are_cast_to(
+    gateway: Connection, postgres: Connection
+) -> None:
+    # SQLAlchemy's dialect for asyncpg lists tables so.
+    query = (
+        b"SELECT relname FROM pg_catalog.pg_class WHERE relkind = ANY (ARRAY[$1::VARCHAR, $2::VARCHAR])"
+        b' AND relpersistence != $3::CHAR AND relkind <> $4::"char" AND relkind <> $5::bpchar'
+    )
+    found = []
+    for con in (gateway, postgres):
+        con.pgconn.prepare(b"listing", query)
+        told = con.pgconn.describe_prepared(b"listing")
+        found.append([told.param_type(place) for place in range(told.nparams)])
+    assert found[0] == found[1]

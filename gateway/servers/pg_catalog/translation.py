@@ -99,6 +99,8 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
             name = parent.to.sql(dialect="postgres").lower()
         name = "oid[]" if name in _OIDS.values() else name
         base, is_list = name.removesuffix("[]"), name.endswith("[]")
+        # CHAR without quotes is not the type of one byte that the catalog says kinds in.
+        base = "bpchar" if base == "char" else base
         known = next((t for t in builtin_types() if base in (t["typname"], t["shown"])), None)
         if known is not None:
             number = int(known["typarray" if is_list else "oid"])

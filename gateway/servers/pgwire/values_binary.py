@@ -25,11 +25,13 @@ from gateway.servers.pgwire.types import (
     FLOAT4,
     FLOAT8,
     INT2,
+    INT2VECTOR,
     INT4,
     INT8,
     JSONB,
     NUMERIC,
     OID,
+    OIDVECTOR,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -57,6 +59,8 @@ _NUMBERS: dict[int, tuple[str, pa.DataType]] = {
     TIMESTAMP.oid: (">i8", pa.int64()),
     TIMESTAMPTZ.oid: (">i8", pa.int64()),
 }
+_VECTORS = {INT2VECTOR: "SMALLINT", OIDVECTOR: "OID"}
+"""Vectors of the catalog, and what they hold."""
 _MOMENTS = (DATE, TIMESTAMP, TIMESTAMPTZ)
 _EXACT = Context(prec=200_000)
 """Python's own has 28 digits; PostgreSQL has up to 131072 before the point, 16383 behind it."""
@@ -102,6 +106,8 @@ def binary_of(value: Any, name: str) -> bytes:
     if inner is not None:
         return _array(value, inner)
     kind = pg_type(name)
+    if kind in _VECTORS:
+        return _vector(value, _VECTORS[kind])
     if kind is BOOL:
         return b"\x01" if value else b"\x00"
     if kind in _MOMENTS and isinstance(value, bytes):
@@ -225,6 +231,12 @@ def _array(values: list[Any], inner: str) -> bytes:
     head = struct.pack("!iiI", len(sizes), has_null, pg_type(inner).oid)
     dimensions = b"".join(struct.pack("!ii", size, 1) for size in sizes)
     return head + dimensions + b"".join(_counted(item, inner) for item in items)
+
+
+def _vector(values: list[Any], inner: str) -> bytes:
+    """A list whose places count from 0."""
+    head = struct.pack("!iiIii", 1, 0, pg_type(inner).oid, len(values), 0)
+    return head + b"".join(_counted(item, inner) for item in values)
 
 
 def _counted(value: Any, name: str) -> bytes:
