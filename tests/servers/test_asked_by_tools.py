@@ -224,7 +224,8 @@ def test_parameters_have_the_types_that_they_are_cast_to(
 ) -> None:
     # SQLAlchemy's dialect for asyncpg lists tables so.
     query = (
-        b"SELECT relname FROM pg_catalog.pg_class WHERE relkind = ANY (ARRAY[$1::VARCHAR, $2::VARCHAR])"
+        b"SELECT relname FROM pg_catalog.pg_class"
+        b" WHERE relkind = ANY (ARRAY[$1::VARCHAR, $2::VARCHAR])"
         b' AND relpersistence != $3::CHAR AND relkind <> $4::"char" AND relkind <> $5::bpchar'
     )
     found = []
