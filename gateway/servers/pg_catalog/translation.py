@@ -99,8 +99,7 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
             name = parent.to.sql(dialect="postgres").lower()
         name = "oid[]" if name in _OIDS.values() else name
         base, is_list = name.removesuffix("[]"), name.endswith("[]")
-        # CHAR without quotes is not the type of one byte that the catalog says kinds in.
-        base = "bpchar" if base == "char" else base
+        base = "bpchar" if base == "char" else base  # Without quotes it is not "char".
         known = next((t for t in builtin_types() if base in (t["typname"], t["shown"])), None)
         if known is not None:
             number = int(known["typarray" if is_list else "oid"])
@@ -108,9 +107,8 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
             # Types that the parser calls otherwise, as INT.
             kind = parent.to.sql(dialect="duckdb") if isinstance(parent, exp.Cast) else "TEXT"
             number = field_of(ResultColumn("", kind)).oid
-        found[place] = (
-            max(found.get(place, 0), number) if name != "text" else found.get(place, number)
-        )
+        before = found.get(place, 0)
+        found[place] = max(before, number) if name != "text" else before or number
     known_oids = [found.get(place, _TEXT) for place in range(max(found, default=-1) + 1)]
     known_oids[: len(given)] = [
         oid or known_oids[i] for i, oid in enumerate(given[: len(known_oids)])
