@@ -111,7 +111,7 @@ class SelectedCalls:
     """
 
     columns: tuple[SelectedCall, ...]
-    if_setting: str | None = None
+    if_setting: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def with_called_routine(parsed: Parsed, catalog: CatalogSnapshot, settings: Sett
         found = catalog.definitions.get(("routine", *key))
         if isinstance(found, Routine):
             column = SelectedCall(ast.expressions[0].alias or found.name.name, None, ())
-            called = CalledRoutine((column,), found, tuple(call.expressions))
+            called = CalledRoutine((column,), None, found, tuple(call.expressions))
             return replace(parsed, statement=called)
     return parsed
 
