@@ -74,7 +74,7 @@ QUESTIONS = (
         " JOIN pg_attribute a ON a.attrelid = pg_catalog.pg_class.oid AND a.attname ="
         " information_schema.columns.column_name JOIN pg_type t ON t.oid = a.atttypid"
         " WHERE information_schema.columns.table_schema = 'asked' AND relkind = 'r'"
-        " ORDER BY 1, 2, 3"
+        " ORDER BY 1, 2, 3, 5"
     ),
     (
         "SELECT table_name, table_type FROM information_schema.tables WHERE (table_schema,"
