@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from gateway.activity.activity import Activity
 from gateway.jobs import kind_names
@@ -38,7 +39,15 @@ from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_USER, Export, SetNumber, StatementKind, StatementPlan, TakeNumbers
+from journal.model.plan import (
+    P_USER,
+    Export,
+    Fetch,
+    SetNumber,
+    StatementKind,
+    StatementPlan,
+    TakeNumbers,
+)
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot
 from journal.transactions.protocol import OpenJournal, OpenStatement, Upkeep
@@ -251,7 +260,11 @@ class Executor:
 
 def _is_at_any_state(query: StatementPlan) -> bool:
     """True if a query gives the same whatever is committed, because it reads no relation."""
-    return not (query.reads or query.tables or query.system or query.keyed or query.points)
+    if query.reads or query.tables or query.system or query.keyed or query.points:
+        return False
+    # Some relations of ``system`` are tables of the store, of which plans keep no name.
+    shown = (step.query.ast for step in query.steps if isinstance(step, Fetch))
+    return not any(ast.find(exp.Table) for ast in shown)
 
 
 def changes_shared(plan: StatementPlan, catalog: CatalogSnapshot) -> bool:
