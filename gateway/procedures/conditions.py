@@ -1,4 +1,4 @@
-"""Parses the text of one condition in the client's dialect; refuses anything else. Pure."""
+"""Conditions in the client's dialect that stand in no query: their texts, and their meaning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.sql.relations import ident
+from rewriter.context import RewriteContext, no_scan_info
 from rewriter.limits import DEFAULT_LIMITS
+from rewriter.reading.kept_conditions import kept_condition
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import parse
 
@@ -32,6 +36,22 @@ def read_condition(session: Session, text: str) -> exp.Expr:
         raise _condition_error(text)
     condition: exp.Expr = held.this
     return condition.pop()
+
+
+def condition_to_keep(session: Session, condition: exp.Expr, table: Table) -> exp.Expr:
+    """A client's condition over a table's rows in words of the store, over clients' names.
+
+    The table may be one that is gone.
+    """
+    context = RewriteContext(
+        session.journal.state.catalog.with_relation(table),
+        no_scan_info,
+        dialect=session.dialect,
+        path=session.settings.search_path,
+        capabilities=session.journal.capabilities,
+    )
+    named = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+    return kept_condition(condition, named, context)
 
 
 def _condition_error(text: str) -> PalimpsestError:

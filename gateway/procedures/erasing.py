@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.governance.safe_mode import refuse_if_safe
+from gateway.procedures.earlier_journals import earlier_keys, earlier_tables
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.named_identifiers import identifiers_in
 from gateway.procedures.procedures import no_table
@@ -98,24 +100,33 @@ def erase_rows(
             advice=f"write = or IN, joined by AND, on columns of the erasure descriptor of"
             f" {table.name}; or leave SCOPE out, and keys alone are suppressed",
         )
-    wanted = ErasureSpec(
-        rows={table.id: find},
-        among={} if reads_more else {table.id: asking.key_finder(parsed, erase)},
-        again=asking.to_record(parsed),
-        reason=erase.reason,
-        dependents=erase.dependents,
-        named=named,
-        suppression=chosen,
-    )
-    request = erasure.accept(wanted, by)
-    if erasure.backend.purges_at_once:
-        # Nothing waits but what a hold keeps back, and copies that are out of reach.
-        done = erasure.purge(None, by, [request.id], silent)
-        (request,) = done.requests
-        for error in done.failures.values():
-            if not (request.unsearched and error.code in OUT_OF_REACH):
-                raise error
-    return requests_outcome(session, [request], "ERASE")
+    finders: dict[int, Callable[[], pa.Table]] = {table.id: find}
+    asked = {table.id: asking}
+    for old in earlier_tables(session, table):
+        finders[old.id] = partial(earlier_keys, session, old, erase.where, parameters)
+        finders[old.id]()
+        asked[old.id] = replace(asking, table=old)
+    accepted: list[ErasureRequest] = []
+    for table_id, one in asked.items():
+        wanted = ErasureSpec(
+            rows={table_id: finders[table_id]},
+            among={} if reads_more else {table_id: one.key_finder(parsed, erase)},
+            again=one.to_record(parsed),
+            reason=erase.reason,
+            dependents=erase.dependents,
+            named=named,
+            suppression=chosen,
+        )
+        request = erasure.accept(wanted, by)
+        if erasure.backend.purges_at_once:
+            # Nothing waits but what a hold keeps back, and copies that are out of reach.
+            done = erasure.purge(None, by, [request.id], silent)
+            (request,) = done.requests
+            for error in done.failures.values():
+                if not (request.unsearched and error.code in OUT_OF_REACH):
+                    raise error
+        accepted.append(request)
+    return requests_outcome(session, accepted, "ERASE")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.procedures.conditions import read_condition
+from gateway.procedures.conditions import condition_to_keep, read_condition
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import bind_arguments, find_tables
 from gateway.session.outcome import StatementOutcome
@@ -27,10 +27,8 @@ from journal.model.store_session import StoreSession
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.sql import dialects
-from journal.sql.relations import Reader, ident
+from journal.sql.relations import Reader
 from journal.transactions.reading import reading
-from rewriter.context import RewriteContext, no_scan_info
-from rewriter.reading.kept_conditions import kept_condition
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -126,16 +124,7 @@ def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str
 def _predicate(session: Session, table: Table, where: object) -> str:
     """The text of a condition (a value or its text), after the store has checked it."""
     condition = where if isinstance(where, exp.Expr) else read_condition(session, str(where))
-    context = RewriteContext(
-        session.journal.state.catalog,
-        no_scan_info,
-        dialect=session.dialect,
-        path=session.settings.search_path,
-        capabilities=session.journal.capabilities,
-    )
-    kept = kept_condition(
-        condition, exp.Table(this=ident(table.name.name), db=ident(table.name.schema)), context
-    )
+    kept = condition_to_keep(session, condition, table)
     predicate = holds.physical_predicate(kept, table)
     _first_row(session, table, dialects.stored(predicate))
     return predicate

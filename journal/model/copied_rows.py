@@ -1,4 +1,4 @@
-"""Records from which tables CREATE TABLE AS copied the rows of a table.
+"""Records from which tables CREATE TABLE AS copied the rows of a table, and what it was before.
 
 The property ``copied_from`` holds their ids, so that it outlives renames. Whoever knows that nobody
 is in the copy removes the property. Pure.
@@ -12,12 +12,24 @@ from dataclasses import replace
 from journal.model.schema import CatalogSnapshot, Table
 
 PROPERTY = "copied_from"
+MOVED = "moved_from"
+"""The property with the ids that a table had before its rows moved to another journal."""
 
 
 def copied_from(table: Table) -> frozenset[int]:
     """The ids of the tables that its first rows were read from; those that they came from, too."""
-    ids = dict(table.properties).get(PROPERTY, "").split(",")
-    return frozenset(int(one) for one in ids if one.strip().isdecimal())
+    return _ids(table, PROPERTY)
+
+
+def moved_from(table: Table) -> frozenset[int]:
+    """The ids that a table had before its rows moved, whose journals hold its earlier past."""
+    return _ids(table, MOVED)
+
+
+def with_moved(table: Table, old: Table) -> Table:
+    """The table with a note that it was ``old``, under another id."""
+    kept = tuple(p for p in table.properties if p[0] != MOVED)
+    return replace(table, properties=(*kept, _note(MOVED, moved_from(old) | {old.id})))
 
 
 def with_sources(table: Table, read: Collection[int], catalog: CatalogSnapshot) -> Table:
@@ -28,8 +40,7 @@ def with_sources(table: Table, read: Collection[int], catalog: CatalogSnapshot) 
         sources |= frozenset() if source is None else copied_from(source)
     if not sources:
         return table
-    note = (PROPERTY, ",".join(str(one) for one in sorted(sources)))
-    return replace(table, properties=(*table.properties, note))
+    return replace(table, properties=(*table.properties, _note(PROPERTY, sources)))
 
 
 def held_sources(tables: Collection[int], catalog: CatalogSnapshot) -> set[int]:
@@ -40,3 +51,12 @@ def held_sources(tables: Collection[int], catalog: CatalogSnapshot) -> set[int]:
         if made is not None and made.materialized is not None:
             found |= set(made.materialized.sources)
     return found
+
+
+def _ids(table: Table, name: str) -> frozenset[int]:
+    ids = dict(table.properties).get(name, "").split(",")
+    return frozenset(int(one) for one in ids if one.strip().isdecimal())
+
+
+def _note(name: str, ids: Collection[int]) -> tuple[str, str]:
+    return name, ",".join(str(one) for one in sorted(ids))

@@ -305,7 +305,8 @@ class ValueTypes:
             if cte.args["alias"].columns:
                 return self._renamed(cte, cte.args["alias"], name, depth)
             return self._in_query(cte.this, name, depth)
-        found = self.context.catalog.get(table_name(source, self.context))
+        named, catalog = table_name(source, self.context), self.context.catalog
+        found = catalog.get(named) or catalog.by_journal(named)
         if isinstance(found, Table):
             return self.of_stored(found, name) if found.find(name) is not None else None
         if isinstance(found, View):

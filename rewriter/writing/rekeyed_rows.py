@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.access import ObjectKey, ObjectKind, PutAccess
-from journal.model.copied_rows import PROPERTY, with_sources
+from journal.model.copied_rows import PROPERTY, with_moved, with_sources
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import ForeignKey
 from journal.model.plan import AllocateIdentity, Change, DropRelation, PutRelation, Step
@@ -48,7 +48,7 @@ def in_new_journal(old: Table, new: Table, context: RewriteContext) -> Table:
         properties=properties,
         layout=0,
     )
-    return with_sources(moved, {old.id}, context.catalog)
+    return with_moved(with_sources(moved, {old.id}, context.catalog), old)
 
 
 def _moved_keys(table: Table, parent: int, moved_id: int) -> tuple[ForeignKey, ...]:
