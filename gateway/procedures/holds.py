@@ -8,13 +8,15 @@ whoever runs jobs.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
 
 from gateway.procedures.conditions import condition_to_keep, read_condition
+from gateway.procedures.earlier_journals import earlier_tables
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import bind_arguments, find_tables
 from gateway.session.outcome import StatementOutcome
@@ -72,11 +74,13 @@ def place_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOutco
         placed_at=to_datetime(session.journal.clock.now()),
     )
     by = session.recorded_user or system_user()
+    placed = [(hold, table), *_of_earlier(session, hold, table, where)]
 
     def place(records: StoreSession) -> None:
-        holds.place(records, hold)
-        detail = {"scope": scope.value, "table": None if table is None else str(table.name)}
-        audit.record(journal, records, by, "hold.place", hold.id, detail)
+        for one, of in placed:
+            holds.place(records, one)
+            detail = {"scope": one.scope.value, "table": None if of is None else str(of.name)}
+            audit.record(journal, records, by, "hold.place", one.id, detail)
 
     erasure.change_holds(place, by)
     return _hold_outcome(session, "hold", hold, table)
@@ -91,12 +95,33 @@ def release_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOut
     by = session.recorded_user or system_user()
 
     def release(records: StoreSession) -> None:
-        holds.release(records, found, session.recorded_user, at)
-        audit.record(erasure.journal, records, by, "hold.release", found.id, {})
+        # Those of the table's earlier journals were placed with it.
+        told = (found.placed_at, found.placed_by)
+        beside = [h for h in holds.active_in(records) if (h.placed_at, h.placed_by) == told]
+        for one in (found, *(h for h in beside if h.id != found.id)):
+            holds.release(records, one, session.recorded_user, at)
+            audit.record(erasure.journal, records, by, "hold.release", one.id, {})
 
     erasure.change_holds(release, by)
     table = session.journal.state.catalog.by_id(found.table_id or 0)
     return _hold_outcome(session, "released", found, table)
+
+
+def _of_earlier(
+    session: Session, hold: Hold, table: Table | None, where: object
+) -> Iterator[tuple[Hold, Table]]:
+    """The same hold on what a table held before it lost its primary key, journal by journal.
+
+    A condition that cannot be asked there keeps all of it.
+    """
+    for old in [] if table is None else earlier_tables(session, table):
+        made = replace(hold, id=uuid.uuid4().hex[:12], table_id=old.id)
+        if hold.scope is HoldScope.PREDICATE:
+            try:
+                made = replace(made, predicate=_predicate(session, old, where))
+            except PalimpsestError:
+                made = replace(made, scope=HoldScope.TABLE, predicate=None)
+        yield made, old
 
 
 def _hold_outcome(session: Session, name: str, hold: Hold, table: Table | None) -> StatementOutcome:

@@ -45,3 +45,20 @@ def test_a_condition_that_cannot_be_asked_of_the_past_is_refused(con: Connection
     with pytest.raises(gateway.Error, match="before its primary key was dropped"):
         con.execute("ERASE FROM t WHERE new = 'x' REASON 'x'")
     assert rows(con, "SELECT count(*) FROM system.erasures") == [(0,)]
+
+
+def test_a_hold_keeps_what_the_table_held_before(con: Connection) -> None:
+    ((before,),) = rows(con, "SELECT max(version) FROM system.transactions")
+    con.execute("ALTER TABLE t DROP CONSTRAINT t_pkey, ADD COLUMN new TEXT")
+    past = f"SELECT k FROM t FOR SYSTEM_VERSION AS OF {before} ORDER BY k"
+    ((hold, *_),) = rows(con, "PLACE HOLD ON t WHERE a / 2 = 3 REASON 'x'")
+    con.execute("ERASE FROM t WHERE k > 5 REASON 'x'")
+    con.execute("CALL system.purge()")
+    assert [k for (k,) in rows(con, "SELECT k FROM t WHERE k > 5 ORDER BY k")] == [6, 7]
+    assert [k for (k,) in rows(con, past) if k > 5] == [6, 7]
+    con.execute(f"RELEASE HOLD '{hold}'")
+    con.execute("CALL system.purge()")
+    assert [k for (k,) in rows(con, past) if k > 5] == []
+    rows(con, "PLACE HOLD ON t WHERE new IS NULL REASON 'all of the past'")
+    con.execute("ERASE FROM t WHERE k = 1 REASON 'x'")
+    assert [k for (k,) in rows(con, past)] == [1, 2, 3, 5]
