@@ -174,7 +174,7 @@ def test_connections_that_an_administrator_ends(
     con.execute("INSERT INTO t VALUES (1)")
     with psycopg.connect(cluster.conninfo(database), autocommit=True) as admin:
         ended = (
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
             f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
         )
         admin.execute(ended)
