@@ -19,6 +19,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import Routine
 from journal.model.schema import CatalogSnapshot, Table, TableName, fold
 from journal.model.trees import copy_tree
+from rewriter.definitions.routines import known_routine
 from rewriter.definitions.trigger_bodies import expression_of
 from rewriter.functions import function_name
 from rewriter.statement import CalledRoutine, SelectedCall, SqlStatement
@@ -55,9 +56,8 @@ def with_called_routine(parsed: Parsed, catalog: CatalogSnapshot, settings: Sett
     if not isinstance(call, exp.Anonymous):
         return parsed
     for schema in schemas:
-        key = TableName(schema, function_name(call)).key
-        found = catalog.definitions.get(("routine", *key))
-        if isinstance(found, Routine):
+        found = known_routine(TableName(schema, function_name(call)), catalog)
+        if found is not None:
             column = SelectedCall(ast.expressions[0].alias or found.name.name, None, ())
             called = CalledRoutine((column,), None, found, tuple(call.expressions))
             return replace(parsed, statement=called)

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, fold
@@ -79,10 +78,6 @@ def _renamed(condition: str, old: str, new: str) -> str:
     made = condition
     for place in range(len(tokens) - 1, 1, -1):
         row, dot, name = tokens[place - 2 : place + 1]
-        is_quoted = name.token_type is TokenType.IDENTIFIER
-        is_meant = (name.text if is_quoted else fold(name.text)) == old or fold(old) == fold(
-            name.text
-        )
-        if dot.text == "." and fold(row.text) in ROWS and is_meant:
+        if dot.text == "." and fold(row.text) in ROWS and fold(name.text) == fold(old):
             made = made[: name.start] + quoted + made[name.end + 1 :]
     return made

@@ -19,7 +19,6 @@ from rewriter.definitions.triggers import (
     unknown_trigger,
 )
 from rewriter.name_resolution import find_table
-from rewriter.own.create_trigger import identifier_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -38,13 +37,13 @@ class AlterTrigger(OwnStatement):
         reader = TokenReader(tokens, parse, 1)
         if not reader.takes("TRIGGER"):
             return None
-        name = identifier_of(reader).name
+        name = reader.identifier().name
         if not reader.takes("ON"):
             raise reader.error("ON and a table were expected")
         table = reader.name()
         if not reader.takes("RENAME", "TO"):
             raise reader.error("RENAME TO was expected")
-        new = identifier_of(reader).name
+        new = reader.identifier().name
         reader.ends("nothing else stands behind the new name")
         return cls(name, table, new)
 

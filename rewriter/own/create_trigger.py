@@ -10,10 +10,10 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import StatementPlan
-from journal.model.schema import Table, fold
+from journal.model.schema import Table
 from journal.model.triggers import INSERT, UPDATE, Trigger
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
@@ -57,10 +57,10 @@ class CreateTrigger(OwnStatement):
         if reader.takes("CONSTRAINT", "TRIGGER"):
             reader.place -= 2
             advice = "declare a CHECK or a foreign key, or raise in a BEFORE trigger"
-            raise _refused(reader, "a CONSTRAINT TRIGGER", advice)
+            raise reader.refused("a CONSTRAINT TRIGGER", advice)
         if not reader.takes("TRIGGER"):
             return None
-        name = identifier_of(reader).name
+        name = reader.identifier().name
         _check_timing(reader)
         events, columns = _events(reader)
         if not reader.takes("ON"):
@@ -148,16 +148,6 @@ class CreateTrigger(OwnStatement):
 STATEMENT = CreateTrigger
 
 
-def identifier_of(reader: TokenReader) -> exp.Identifier:
-    """The next token as a name: folded unless it is quoted."""
-    text = reader.word()
-    token = reader.tokens[reader.place - 1]
-    is_quoted = token.token_type is TokenType.IDENTIFIER
-    found = exp.to_identifier(text if is_quoted else fold(text), quoted=is_quoted)
-    found.update_positions(token)
-    return found
-
-
 def _check_program(trigger: Trigger, table: Table, context: RewriteContext) -> None:
     """Raise for what no row could be written with; what the table lacks is told when one is."""
     for event in trigger.events:
@@ -174,7 +164,7 @@ def _check_timing(reader: TokenReader) -> None:
     for words in (("AFTER",), ("INSTEAD", "OF")):
         if reader.takes(*words):
             reader.place -= len(words)
-            raise _refused(reader, f"a trigger {' '.join(words)}", _CHANGES)
+            raise reader.refused(f"a trigger {' '.join(words)}", _CHANGES)
     raise reader.error("BEFORE was expected")
 
 
@@ -185,25 +175,25 @@ def _events(reader: TokenReader) -> tuple[tuple[str, ...], tuple[exp.Identifier,
         for word in ("DELETE", "TRUNCATE"):
             if reader.takes(word):
                 reader.place -= 1
-                raise _refused(reader, f"a trigger BEFORE {word}", _CHANGES)
+                raise reader.refused(f"a trigger BEFORE {word}", _CHANGES)
         event = next((e for e in (INSERT, UPDATE) if reader.takes(e)), None)
         if event is None or event in events:
             raise reader.error("INSERT or UPDATE was expected")
         events.append(event)
         if event == UPDATE and reader.takes("OF"):
-            columns.append(identifier_of(reader))
+            columns.append(reader.identifier())
             while reader.takes(","):
-                columns.append(identifier_of(reader))
+                columns.append(reader.identifier())
         if not reader.takes("OR"):
             return tuple(events), tuple(columns)
 
 
 def _check_rows(reader: TokenReader) -> None:
     if reader.takes("REFERENCING"):
-        raise _refused(reader, "REFERENCING", _CHANGES)
+        raise reader.refused("REFERENCING", _CHANGES)
     is_row = reader.takes("FOR", "EACH", "ROW") or reader.takes("FOR", "ROW")
     if not is_row:
-        raise _refused(reader, "a trigger FOR EACH STATEMENT", f"write FOR EACH ROW, or {_CHANGES}")
+        raise reader.refused("a trigger FOR EACH STATEMENT", f"write FOR EACH ROW, or {_CHANGES}")
 
 
 def _condition(reader: TokenReader) -> str:
@@ -234,21 +224,11 @@ def _arguments(reader: TokenReader) -> tuple[str, ...]:
     found: list[str] = []
     while not reader.takes(")"):
         token = reader.tokens[min(reader.place, len(reader.tokens) - 1)]
-        found.append(token.text if token.token_type in _LITERALS else identifier_of(reader).name)
+        found.append(token.text if token.token_type in _LITERALS else reader.identifier().name)
         reader.place += token.token_type in _LITERALS
         if not reader.takes(",") and not (reader.place < len(reader.tokens)):
             raise reader.error("a parenthesis was expected")
     return tuple(found)
-
-
-def _refused(reader: TokenReader, what: str, advice: str) -> PalimpsestError:
-    token = reader.tokens[min(reader.place, len(reader.tokens) - 1)]
-    return PalimpsestError(
-        Code.NOT_SUPPORTED,
-        f"{what} is not supported",
-        advice=advice,
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
-    )
 
 
 def _error(code: Code, message: str, advice: str, node: exp.Expr) -> PalimpsestError:

@@ -14,7 +14,6 @@ from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.skipping import none_to_drop
 from rewriter.definitions.triggers import put_triggers, trigger_named, unknown_trigger
 from rewriter.name_resolution import find_table, table_name
-from rewriter.own.create_trigger import identifier_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -36,7 +35,7 @@ class DropTrigger(OwnStatement):
         if not reader.takes("TRIGGER"):
             return None
         exists = reader.takes("IF", "EXISTS")
-        name = identifier_of(reader).name
+        name = reader.identifier().name
         if not reader.takes("ON"):
             raise reader.error("ON and a table were expected")
         table = reader.name()

@@ -16,7 +16,6 @@ from rewriter.definitions.skipping import none_to_drop
 from rewriter.definitions.storage_actions import check_references_stay
 from rewriter.definitions.triggers import put_triggers, trigger_named, unknown_trigger
 from rewriter.name_resolution import find_table, table_name
-from rewriter.own.create_trigger import identifier_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -51,7 +50,7 @@ class EnableTrigger(OwnStatement):
         is_every = reader.takes("ALL")
         name = None
         if not is_every and not reader.takes("USER"):
-            name = identifier_of(reader).name
+            name = reader.identifier().name
         reader.ends("nothing else stands behind the trigger: alter the table in two statements")
         return cls(table, name, enabled, is_every, exists)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from rewriter.syntax.token_reader import TokenReader
 
@@ -143,7 +143,7 @@ def read_function(reader: TokenReader) -> FunctionForm:
             result = _result(reader)
         elif reader.takes("LANGUAGE") or reader.takes("COST") or reader.takes("ROWS"):
             if reader.word().upper() == _SQL_SECURITY and not reader.takes("INVOKER"):
-                raise _refused(reader, "SECURITY DEFINER", _REFUSED["SECURITY"])
+                raise reader.refused("SECURITY DEFINER", _REFUSED["SECURITY"])
         elif reader.takes("AS"):
             body = _text(reader)
         else:
@@ -160,7 +160,7 @@ def _parameter(reader: TokenReader, number: int) -> tuple[str, exp.DataType, exp
     ends = {",", "DEFAULT", "="}
     for mode in ("OUT", "INOUT", "VARIADIC"):
         if _stands(reader, mode) and not _stands(reader, ",", 1) and not _stands(reader, ")", 1):
-            raise _refused(reader, f"a parameter {mode}", "write RETURNS TABLE (..), or an array")
+            raise reader.refused(f"a parameter {mode}", "write RETURNS TABLE (..), or an array")
     reader.takes("IN")
     name = f"${number}"
     following = reader.tokens[reader.place + 1 : reader.place + 2]
@@ -182,10 +182,10 @@ def _result(reader: TokenReader) -> FunctionResult:
     if is_in_plpgsql(reader.tokens):
         if _stands(reader, "TRIGGER") or _stands(reader, "VOID"):
             return FunctionResult(False, (), in_plpgsql=reader.word().lower())
-        raise _refused(reader, "this result of a function in PL/pgSQL", _IN_PLPGSQL)
+        raise reader.refused("this result of a function in PL/pgSQL", _IN_PLPGSQL)
     for word in ("VOID", "TRIGGER", "EVENT_TRIGGER"):
         if _stands(reader, word):
-            raise _refused(reader, f"a function that returns {word.lower()}", _NO_RESULT)
+            raise reader.refused(f"a function that returns {word.lower()}", _NO_RESULT)
     if reader.takes("TABLE"):
         if not reader.takes("("):
             raise reader.error("the columns of the table were expected")
@@ -200,7 +200,7 @@ def _result(reader: TokenReader) -> FunctionResult:
         return FunctionResult(True, tuple(types), tuple(names))
     is_rows = reader.takes("SETOF")
     if _stands(reader, "RECORD"):
-        raise _refused(reader, "a function that returns record", "write RETURNS TABLE (..)")
+        raise reader.refused("a function that returns record", "write RETURNS TABLE (..)")
     start = reader.place
     while reader.place < len(reader.tokens) and not _begins_clause(reader):
         reader.place += 1
@@ -249,14 +249,4 @@ def _unknown_clause(reader: TokenReader) -> PalimpsestError:
     if advice is None:
         return reader.error("a clause of CREATE FUNCTION was expected")
     word = reader.tokens[reader.place].text.upper()
-    return _refused(reader, f"{word} of a function", advice)
-
-
-def _refused(reader: TokenReader, what: str, advice: str) -> PalimpsestError:
-    token = reader.tokens[min(reader.place, len(reader.tokens) - 1)]
-    return PalimpsestError(
-        Code.NOT_SUPPORTED,
-        f"{what} is not supported",
-        advice=advice,
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
-    )
+    return reader.refused(f"{word} of a function", advice)

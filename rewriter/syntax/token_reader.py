@@ -9,6 +9,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.lazy_dataclass import dataclass
+from journal.model.schema import fold
 
 Parse = Callable[..., exp.Expr]
 """Parses part of a statement with sqlglot."""
@@ -44,6 +45,15 @@ class TokenReader:
             raise self.error("a name is missing")
         self.place += 1
         return str(self.tokens[self.place - 1].text)
+
+    def identifier(self) -> exp.Identifier:
+        """The next token as a name in PostgreSQL's dialect: folded unless it is quoted."""
+        text = self.word()
+        token = self.tokens[self.place - 1]
+        is_quoted = token.token_type is TokenType.IDENTIFIER
+        found = exp.to_identifier(text if is_quoted else fold(text), quoted=is_quoted)
+        found.update_positions(token)
+        return found
 
     def name(self) -> exp.Table:
         """A name, perhaps with a schema and a database before it."""
@@ -144,10 +154,19 @@ class TokenReader:
 
     def error(self, message: str) -> PalimpsestError:
         """SYNTAX at this place."""
-        token = self.tokens[min(self.place, len(self.tokens) - 1)]
-        return PalimpsestError(
-            Code.SYNTAX,
-            f'{message} near "{token.text}"',
-            advice=self.advice,
-            position=Position(token.line, max(1, token.col - len(token.text) + 1)),
-        )
+        token = self._here()
+        where = f'{message} near "{token.text}"'
+        return PalimpsestError(Code.SYNTAX, where, advice=self.advice, position=_position(token))
+
+    def refused(self, what: str, advice: str) -> PalimpsestError:
+        """NOT_SUPPORTED at this place, for a part of a statement that is recognised."""
+        message, position = f"{what} is not supported", _position(self._here())
+        return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position)
+
+    def _here(self) -> Token:
+        return self.tokens[min(self.place, len(self.tokens) - 1)]
+
+
+def _position(token: Token) -> Position:
+    """Where a token begins: tokens know the column of their end."""
+    return Position(token.line, max(1, token.col - len(token.text) + 1))
