@@ -181,7 +181,7 @@ class DefinitionCheck:
             parts = [node.args.get(p) for p in ("catalog", "db", "table")]
             catalog, schema, name = parts
             self._owners.owned(exp.Table(this=name, db=schema, catalog=catalog))
-        elif kind in {"TABLE", "VIEW", "CONSTRAINT", "POLICY"}:
+        elif kind in {"TABLE", "VIEW", "CONSTRAINT", "POLICY", "TRIGGER"}:
             self._owners.owned(node)
         elif kind == "INDEX":
             found = self._context.catalog.index(table_name(node, self._context))

@@ -25,7 +25,9 @@ from rewriter.definitions.access import find_role
 from rewriter.definitions.index_names import find_index, unknown_index
 from rewriter.definitions.macros import named_macro
 from rewriter.definitions.new_relations import ddl_plan
+from rewriter.definitions.routines import named_routine
 from rewriter.definitions.sequences import find_sequence, unknown_sequence
+from rewriter.definitions.triggers import trigger_named, unknown_trigger
 from rewriter.definitions.user_types import named_type, unknown_type
 from rewriter.name_resolution import (
     check_database,
@@ -63,6 +65,8 @@ def _change(
             return PutRelation(_with_constraint(node, ast.args["constraint"], text, context))
         case "POLICY":
             return PutAccess(with_comment(node, ast.args["constraint"], text, context))
+        case "TRIGGER":
+            return PutRelation(_with_trigger(node, ast.args["constraint"], text, context))
         case "INDEX":
             named = find_index(node, context)
             if named is None:
@@ -90,6 +94,9 @@ def _change(
         case "MACRO":
             every = (named_macro(node, context, is_table=kind) for kind in (False, True))
             macro = next((m for m in every if m is not None), None)
+            routine = named_routine(node, context) if macro is None else None
+            if routine is not None:
+                return PutDefinition(replace(routine, comment=text), routine)
             if macro is None:
                 raise PalimpsestError(
                     Code.UNKNOWN_FUNCTION,
@@ -101,10 +108,22 @@ def _change(
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"COMMENT ON {kind} is not supported",
-        advice="comment on tables, views, columns, constraints, indexes, sequences, types, macros,"
-        " schemas, roles and the database",
+        advice="comment on tables, views, columns, constraints, triggers, indexes, sequences, types,"
+        " macros, schemas, roles and the database",
         position=position_of(node),
     )
+
+
+def _with_trigger(
+    node: exp.Table, name: str, text: str | None, context: RewriteContext
+) -> Relation:
+    """A table with another comment on a trigger; raises UNKNOWN_TRIGGER."""
+    table = find_table(node, context)
+    found = trigger_named(table, name)
+    if found is None:
+        raise unknown_trigger(table, name, node)
+    made = (replace(t, comment=text) if t is found else t for t in table.triggers)
+    return replace(table, triggers=tuple(made))
 
 
 def _with_column(node: exp.Column, text: str | None, context: RewriteContext) -> Relation:

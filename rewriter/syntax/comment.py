@@ -2,7 +2,7 @@
 
 COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | DATABASE | ROLE | MACRO [TABLE] | FUNCTION
   | MATERIALIZED VIEW name IS text | NULL
-COMMENT ON CONSTRAINT | POLICY name ON table IS text | NULL
+COMMENT ON CONSTRAINT | POLICY | TRIGGER name ON table IS text | NULL
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _KINDS = {
     ("MATERIALIZED", "VIEW"): "VIEW",
     ("CONSTRAINT",): "CONSTRAINT",
     ("POLICY",): "POLICY",
+    ("TRIGGER",): "TRIGGER",
 }
 
 
@@ -40,6 +41,7 @@ def recognise_comment(tokens: list[Token], parse: Parse) -> SqlStatement | None:
         return None
     exists = reader.takes("IF", "EXISTS")
     of = reader.word() if kind in {"CONSTRAINT", "POLICY"} else None
+    of = reader.identifier().name if kind == "TRIGGER" else of
     if of is not None and not reader.takes("ON"):
         raise reader.error("ON and the table were expected")
     if kind == "CONSTRAINT" and reader.takes("DOMAIN"):
