@@ -108,8 +108,8 @@ def _change(
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"COMMENT ON {kind} is not supported",
-        advice="comment on tables, views, columns, constraints, triggers, indexes, sequences, types,"
-        " macros, schemas, roles and the database",
+        advice="comment on tables, views, columns, constraints, triggers, indexes, sequences,"
+        " types, macros, schemas, roles and the database",
         position=position_of(node),
     )
 
