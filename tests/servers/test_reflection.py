@@ -32,6 +32,24 @@ def test_queries_on_the_catalog_are_prepared_in_sql(server: Server) -> None:
         assert con.execute("EXECUTE named").fetchall() == [(1,)]
 
 
+def test_functions_are_shown_by_their_names(server: Server) -> None:
+    shown = "SELECT pg_get_functiondef('{}'::pg_catalog.regproc::pg_catalog.oid)"
+    with psycopg.connect(server.dsn, autocommit=True) as con:
+        con.execute("CREATE FUNCTION r_half(x int) RETURNS int LANGUAGE sql AS 'SELECT x - 2'")
+        con.execute(
+            "CREATE FUNCTION r_touch() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN NEW.a := 1; RETURN NEW; END $$"
+        )
+        for name, language in (("r_half", "sql"), ("r_touch", "plpgsql")):
+            ((text,),) = con.execute(shown.format(name)).fetchall()
+            assert text.startswith(f"CREATE OR REPLACE FUNCTION public.{name}(")
+            assert f"\n LANGUAGE {language}\nAS $function$" in text
+            con.execute(text)
+        with pytest.raises(psycopg.Error, match="does not exist"):
+            con.execute(shown.format("r_nowhere"))
+        con.execute("DROP FUNCTION r_half(int), r_touch()")
+
+
 @pytest.mark.long
 def test_tables_are_reflected(server: Server) -> None:
     engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")

@@ -76,7 +76,7 @@ class CatalogContents:
         }
         self._definitions = UserDefinitions(catalog)
         self._add_fixed(user)
-        self._definitions.add(self.rows)
+        self._definitions.add(self.rows, self._schema_name)
         self._type_names = {int(row["oid"]): row["shown"] for row in self.rows["shown_types"]}
         if catalog.comment is not None:
             self._add(

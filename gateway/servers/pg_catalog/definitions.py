@@ -39,6 +39,17 @@ def foreign_key_definition(key: ForeignKey, table: Table, parent: Table) -> str:
     return " ".join([key_text, *key.options])
 
 
+def function_definition(
+    name: TableName, arguments: str, result: str, language: str, body: str
+) -> str:
+    """``CREATE OR REPLACE FUNCTION public.f(a integer) ..``, as ``pg_get_functiondef`` gives it."""
+    called, mark = f"{quote_name(name.schema)}.{quote_name(name.name)}", "$function$"
+    return (
+        f"CREATE OR REPLACE FUNCTION {called}({arguments})\n"
+        f" RETURNS {result}\n LANGUAGE {language}\nAS {mark}{body}{mark}\n"
+    )
+
+
 def ordered_term(shown: str, term: IndexTerm) -> str:
     """A term of an index with its order, ``a DESC NULLS LAST``, where it is not the usual one."""
     shown = f"({shown})" if shown.startswith("(") else shown

@@ -60,6 +60,12 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(s) AS coalesce(pgc_to_regnamespace(s),"
         " error('schema \"' || s || '\" does not exist')::UINTEGER)"),
     ),
+    # Of several functions of a name, one.
+    "regproc": (
+        ("(n) AS coalesce((SELECT any_value(_p.oid) FROM pgc.pg_proc _p WHERE _p.proname ="
+        " regexp_extract(pgc_plain_name(n), '([^.(]+)([(].*)?$', 1)),"
+        " error('function \"' || n || '\" does not exist')::UINTEGER)"),
+    ),
     "to_regrole": ("(u) AS pgc_role_of(replace(u, '\"', ''))",),
     "regrole": (
         ("(u) AS coalesce(pgc_to_regrole(u),"

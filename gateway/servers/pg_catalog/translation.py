@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.numbering import CATALOGS
+from gateway.servers.pg_catalog.object_casts import object_cast
 from gateway.servers.pg_catalog.patterns import spell_escapes, spell_patterns
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
 from gateway.servers.pg_catalog.vectors import for_lists_and_rows
@@ -50,16 +51,11 @@ _SPOKEN = {
     "current_catalog": "current_database",
 }
 _AMONG_TABLES = frozenset({*_SPOKEN.values(), "current_database", *_AS_RELATIONS})
-_NAMING_CALL = "pg_get_serial_sequence"
-"""A function whose result is the name of an object, and may be cast to its number."""
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
-_NUMBERED = frozenset({"regnamespace", "regrole"})
 _TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
 _TEXT = 25
 _BESIDE_COMMA = re.compile(r"""('[^']*'|"[^"]*")|,\$(?=\d)""")
 """A parameter right behind a comma, which a tokenizer takes for the end of a quote ``$1,$``."""
-_OF_TEXTS = (exp.DPipe, exp.Concat, exp.ConcatWs)
-"""What makes a text of an object's name."""
 _BESIDE_OBJECTS = frozenset(
     {
         *("cast", "case", "if", "concat", "concat_ws", "upper", "lower", "length", "left", "right"),
@@ -359,7 +355,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
         node.set("this", exp.Literal.string(f"[{node.this.name[1:-1]}]"))
     name = name.removesuffix("[]")
     if name in _OBJECT_TYPES and not is_list:
-        return _object_cast(node, name)
+        return object_cast(node, name)
     if name in _TEXT_TYPES or name in _OBJECT_TYPES:
         node.set("to", exp.DataType.build("VARCHAR[]" if is_list else "VARCHAR"))
     elif name in _NUMBER_TYPES:
@@ -375,76 +371,3 @@ def _numbers_of_names(names: str, kind: str) -> exp.Expr:
     called = kind.removesuffix("_list").replace("pgc_", "pgc_to_")
     given = [exp.Literal.string(part.strip()) for part in names.strip("{}").split(",")]
     return exp.Array(expressions=[exp.Anonymous(this=called, expressions=[n]) for n in given])
-
-
-def _other_side(node: exp.Expr) -> exp.Expr | None:
-    comparison = node.parent
-    if not isinstance(comparison, exp.EQ | exp.NEQ):
-        return None
-    other: exp.Expr = comparison.expression if comparison.this is node else comparison.this
-    return other
-
-
-def _is_number_of(node: exp.Expr | None, kind: str) -> bool:
-    """True for the name of an object of this type that is cast to it, or was already."""
-    match node:
-        case exp.Anonymous():
-            return node.name in {f"pgc_{kind}", f"pgc_to_{kind}"}
-        case exp.Cast() if isinstance(node.this, exp.Literal):
-            return node.to.sql(dialect="postgres").lower().endswith(kind)
-    return False
-
-
-def _is_shown(node: exp.Expr) -> bool:
-    """True for what the statement gives to its client as it is, or makes a text of."""
-    above = node.parent
-    while isinstance(above, exp.Paren | exp.Coalesce):
-        above = above.parent
-    if isinstance(above, exp.Cast):
-        return bool(above.to.this in exp.DataType.TEXT_TYPES)
-    if isinstance(above, _OF_TEXTS):
-        return True
-    above = above.parent if isinstance(above, exp.Alias) else above
-    return isinstance(above, exp.Select) and above.parent is None
-
-
-def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
-    """A name becomes its number; a number is shown as its name."""
-    given: exp.Expr = node.this
-    is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
-    if isinstance(given, exp.Literal) and given.name.isdigit():
-        known = exp.Literal.number(given.name)
-        if not _is_shown(node) or f"as_{name}" not in MACROS:
-            return known
-        return exp.Anonymous(this=f"pgc_as_{name}", expressions=[known])
-    called = given.expression if isinstance(given, exp.Dot) else given
-    if name == "regclass" and isinstance(called, exp.Anonymous):
-        if called.name.endswith(_NAMING_CALL):
-            number = exp.Anonymous(this="pgc_sequence_named", expressions=[given])
-            as_name = exp.Anonymous(this="pgc_as_regclass", expressions=[number])
-            return as_name if _is_shown(node) else number
-    if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
-        if not _is_shown(node):
-            # DuckDB may ask for an error among rows of a join before it knows that there is none.
-            return exp.Anonymous(this="pgc_to_regclass", expressions=[given])
-        # A parameter has no value yet when the statement is described.
-        kind = "pgc_regclass" if is_name else "pgc_to_regclass"
-        found = exp.Anonymous(this=kind, expressions=[given])
-        return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
-    if name in _NUMBERED and isinstance(given, exp.Placeholder | exp.Parameter):
-        if not _is_shown(node):
-            return exp.Anonymous(this=f"pgc_to_{name}", expressions=[given])
-    if name == "regtype" and is_name:
-        found = exp.Anonymous(this="pgc_to_regtype", expressions=[given])
-        as_name = exp.Anonymous(this="pgc_as_regtype", expressions=[found])
-        return as_name if _is_shown(node) else found
-    if name in _NUMBERED and is_name:
-        found = exp.Anonymous(this=f"pgc_{name}", expressions=[given])
-        return (
-            exp.Anonymous(this=f"pgc_as_{name}", expressions=[found]) if _is_shown(node) else found
-        )
-    if _is_number_of(_other_side(node), name):
-        return given
-    if f"as_{name}" in MACROS:
-        return exp.Anonymous(this=f"pgc_as_{name}", expressions=[given])
-    return exp.cast(given, "VARCHAR")

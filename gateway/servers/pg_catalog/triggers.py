@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gateway.servers.pg_catalog import numbering
-from gateway.servers.pg_catalog.definitions import quote_name
+from gateway.servers.pg_catalog.definitions import function_definition, quote_name
 from gateway.servers.pg_catalog.shown_texts import shown_expression
 from journal.model.named_definitions import Routine
 from journal.model.schema import CatalogSnapshot, Table, TableName
@@ -61,21 +61,17 @@ def _add_routine(
             "pronargdefaults": sum(default is not None for _, _, default in found.parameters),
             "prorettype": _TRIGGER if found.is_trigger else _VOID,
             "proargnames": [name for name, _, _ in found.parameters] or None,
-            "proargtypes": [_ANY] * len(found.parameters), "prosrc": found.body,
+            "proargtypes": [_ANY] * len(found.parameters), "prosupport": "-", "prosrc": found.body,
         }
     )  # fmt: skip
-    name = f"{quote_name(shown(found.name.schema))}.{quote_name(found.name.name)}"
-    mark = "$function$"
     named = [f"{parameter} {kind.lower()}" for parameter, kind, _ in found.parameters]
     defaults = [default for _, _, default in found.parameters]
     full = [n if d is None else f"{n} DEFAULT {d}" for n, d in zip(named, defaults, strict=True)]
-    definition = (
-        f"CREATE OR REPLACE FUNCTION {name}({', '.join(full)})\n RETURNS {found.returns}\n"
-        " LANGUAGE plpgsql\n"
-        f"AS {mark}{found.body}{mark}\n"
-    )
+    name = TableName(shown(found.name.schema), found.name.name)
+    given = ", ".join(full)
+    definition = function_definition(name, given, found.returns, "plpgsql", found.body)
     rows.setdefault("function_texts", []).append(
-        {"oid": oid, "arguments": ", ".join(full), "identity": ", ".join(named),
+        {"oid": oid, "arguments": given, "identity": ", ".join(named),
          "result": found.returns, "definition": definition}
     )  # fmt: skip
     _describe(rows, "pg_proc", oid, found.comment)

@@ -5,18 +5,20 @@ Bodies of macros are left out: they name tables that a client may not see.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog import numbering
+from gateway.servers.pg_catalog.definitions import function_definition
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.shown_texts import shown_query
 from gateway.servers.pgwire.types import field_of
 from journal.model.named_definitions import DOMAIN, ENUM, Macro, MacroBody, UserType
 from journal.model.result_column import ResultColumn
-from journal.model.schema import CatalogSnapshot
+from journal.model.schema import CatalogSnapshot, TableName
 from rewriter.reading.postgres_type_names import type_name
 
 _ENUM_SIZE = 4
@@ -52,12 +54,12 @@ class UserDefinitions:
         enums = {self._numbers[found.name.key] for found in self._types if found.kind == ENUM}
         return None if number is None or number[1] or number[0] not in enums else number[0]
 
-    def add(self, rows: dict[str, list[dict[str, Any]]]) -> None:
-        """Put them into the rows by relation."""
+    def add(self, rows: dict[str, list[dict[str, Any]]], shown: Callable[[str], str]) -> None:
+        """Put them into the rows by relation; ``shown`` is what clients read as a schema's name."""
         for found in self._types:
             self._add_type(rows, found)
         for macro in self._macros:
-            _add_macro(rows, macro, self._catalog)
+            _add_macro(rows, macro, self._catalog, shown)
 
     def _add_type(self, rows: dict[str, list[dict[str, Any]]], found: UserType) -> None:
         number = self._numbers[found.name.key]
@@ -123,10 +125,13 @@ def _labels(text: str) -> list[str]:
 
 
 def _add_macro(
-    rows: dict[str, list[dict[str, Any]]], macro: Macro, catalog: CatalogSnapshot
+    rows: dict[str, list[dict[str, Any]]],
+    macro: Macro,
+    catalog: CatalogSnapshot,
+    shown: Callable[[str], str],
 ) -> None:
     for number, body in enumerate(macro.bodies):
-        arguments = len(body.parameters)
+        arguments, source = len(body.parameters), _source(macro, body, catalog.home)
         oid = numbering.macro_oid(macro.name, number, is_table=macro.is_table)
         is_named = not all(name.startswith("$") for name, _ in body.parameters)
         rows.setdefault("pg_proc", []).append(
@@ -141,11 +146,15 @@ def _add_macro(
                 "prorettype": _oid_of(body.returns, _RECORD if macro.is_table else _ANY),
                 "proargnames": _shown_names(body) if is_named else None,
                 "proargtypes": [_oid_of(kind, _ANY) for kind in body.types] or [_ANY] * arguments,
-                "prosupport": "-", "prosrc": _source(macro, body, catalog.home),
+                "prosupport": "-", "prosrc": source,
             }
         )  # fmt: skip
         if body.is_function:
-            rows.setdefault("function_texts", []).append({"oid": oid, **_texts(macro, body)})
+            texts = _texts(macro, body)
+            name = TableName(shown(macro.name.schema), macro.name.name)
+            told = (texts["arguments"], texts["result"], "sql", source)
+            texts["definition"] = function_definition(name, *told)
+            rows.setdefault("function_texts", []).append({"oid": oid, **texts})
         else:
             # PostgreSQL has no words to make one, and pg_dump leaves out what is internal.
             rows.setdefault("pg_depend", []).append(
