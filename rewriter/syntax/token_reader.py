@@ -154,16 +154,16 @@ class TokenReader:
 
     def error(self, message: str) -> PalimpsestError:
         """SYNTAX at this place."""
-        token = self._here()
+        token = self._next_token()
         where = f'{message} near "{token.text}"'
         return PalimpsestError(Code.SYNTAX, where, advice=self.advice, position=_position(token))
 
     def refused(self, what: str, advice: str) -> PalimpsestError:
         """NOT_SUPPORTED at this place, for a part of a statement that is recognised."""
-        message, position = f"{what} is not supported", _position(self._here())
+        message, position = f"{what} is not supported", _position(self._next_token())
         return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position)
 
-    def _here(self) -> Token:
+    def _next_token(self) -> Token:
         return self.tokens[min(self.place, len(self.tokens) - 1)]
 
 
