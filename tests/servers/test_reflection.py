@@ -25,6 +25,10 @@ def test_queries_on_the_catalog_are_prepared_in_sql(server: Server) -> None:
             con.execute("PREPARE named AS SELECT 1")
         with pytest.raises(psycopg.Error, match="takes 1 values, not 2"):
             con.execute("EXECUTE named(1, 2)")
+        con.execute("PREPARE untyped AS SELECT typname FROM pg_type WHERE oid = $1")
+        assert con.execute("EXECUTE untyped(23)").fetchall() == [("int4",)]
+        with pytest.raises(psycopg.Error, match="takes 1 values, not 0"):
+            con.execute("EXECUTE untyped")
         con.execute("DEALLOCATE named")
         with pytest.raises(psycopg.errors.InvalidSqlStatementName):
             con.execute("EXECUTE named('23')")

@@ -63,17 +63,25 @@ class CatalogPrepared:
             asked = sqlglot.parse_one(f"SELECT {values or ''}", dialect="postgres")
         except SqlglotError:
             return None
-        if len(asked.expressions) != len(types):
+        made = query.copy()
+        places = [(_number(p), p) for p in made.find_all(exp.Parameter, exp.Placeholder)]
+        takes = max((len(types), *(number for number, _ in places)))
+        if len(asked.expressions) != takes:
             raise PalimpsestError(
                 Code.PARAMETERS,
-                f'the prepared statement "{name}" takes {len(types)} values,'
+                f'the prepared statement "{name}" takes {takes} values,'
                 f" not {len(asked.expressions)}",
-                advice="give as many as PREPARE names types",
+                advice="give one for each of its parameters",
             )
-        made = query.copy()
-        for place in list(made.find_all(exp.Parameter, exp.Placeholder)):
-            number = int(place.name or place.this.name) - 1
-            value = asked.expressions[number].sql(dialect="postgres")
-            typed = sqlglot.parse_one(f"CAST({value} AS {types[number]})", dialect="postgres")
-            place.replace(typed)
+        for number, place in places:
+            value = asked.expressions[number - 1].copy()
+            if number <= len(types):
+                text = f"CAST({value.sql(dialect='postgres')} AS {types[number - 1]})"
+                value = sqlglot.parse_one(text, dialect="postgres")
+            place.replace(value)
         return PreparedStatement(text, None, catalog=made)
+
+
+def _number(parameter: exp.Expr) -> int:
+    """The 1 of ``$1``."""
+    return int(parameter.name or parameter.this.name)
