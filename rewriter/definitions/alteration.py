@@ -330,9 +330,14 @@ class Alteration:
             raise self._refusal(f'"{name}" that is deferrable', "only a foreign key can be", node)
         raise self.no_constraint(name, node)
 
+    @property
+    def _key_name(self) -> str:
+        return self.draft.key_name or f"{self.table.name.name}_pkey"
+
     def no_constraint(self, name: str, node: exp.Expr) -> PalimpsestError:
         """What says that there is no constraint of that name."""
-        names = [k.name for k in self.draft.constraints]
+        names = [self._key_name] if self.draft.key else []
+        names += [k.name for k in self.draft.constraints]
         return PalimpsestError(
             Code.INVALID_DEFINITION,
             f'{self.table.name} has no constraint "{name}"',
@@ -342,8 +347,7 @@ class Alteration:
 
     def drop_constraint(self, name: str, node: exp.Expr, *, exists: bool) -> None:
         """DROP CONSTRAINT."""
-        key_name = self.draft.key_name or f"{self.table.name.name}_pkey"
-        if self.draft.key and fold(name) == fold(key_name):
+        if self.draft.key and fold(name) == fold(self._key_name):
             drop_key(self.table, self.draft, node)
             self.rekeyed = True
             return
