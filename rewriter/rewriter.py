@@ -15,13 +15,12 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, StatementPlan
 from journal.model.trees import copy_tree
-from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import PlanForm, RewriteContext
+from rewriter.definitions.kept_calls import note_calls
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.policy_dependents import check_policy_sources
-from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
 from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
 from rewriter.lineage.executed.trace import StatementTrace
@@ -30,10 +29,7 @@ from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
 from rewriter.reading.duckdb_on_postgres import in_words_of_postgres
-from rewriter.reading.enum_texts import text_enums
-from rewriter.reading.enum_values import type_enum_values
 from rewriter.reading.postgres_dialect import in_words_of_the_store
-from rewriter.reading.user_words import read_user_words
 from rewriter.rules import (
     alter,
     comment,
@@ -86,6 +82,7 @@ from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references
 from rewriter.writing.rounded_seconds import with_rounding
 from rewriter.writing.sequence_numbers import with_numbers
+from rewriter.writing.views_of_macros import read_words
 from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 
 Rule = Callable[[Any, RewriteContext], StatementPlan]
@@ -123,6 +120,7 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Comment, "", comment.rewrite_comment),
 )
 _WITH_KIND = (exp.Create, exp.Drop, exp.Alter)
+_VIEWS = frozenset({"VIEW", "MATERIALIZED VIEW"})
 
 
 def rewrite_statement(statement: Statement, context: RewriteContext) -> StatementPlan:
@@ -232,14 +230,13 @@ def rewrite(
 
     ``ast`` is used up: rules may take it apart. ``trace`` is told what tags have made read of it.
     """
-    expand_macros(ast, context)
-    read_user_words(check_allowed(ast, context.limits), context)
-    apply_settings(ast, context.query_settings)
-    name_owned(ast, context)
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
-    type_enum_values(ast, context)
-    text_enums(ast, context)
-    if kind not in {"VIEW", "MATERIALIZED VIEW"}:
+    with_calls = note_calls(ast, context) if kind in _VIEWS else None
+    expand_macros(ast, context)
+    for tree in (ast,) if with_calls is None else (ast, with_calls):
+        read_words(tree, context)
+        apply_settings(tree, context.query_settings)
+    if kind not in _VIEWS:
         expand_types(ast, context)
     traced, named = trace_writes(ast, context)
     if trace is not None and traced:

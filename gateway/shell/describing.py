@@ -164,7 +164,7 @@ def columns_of(relation: Relation) -> ShownResult:
 def facts_of(connection: Connection, relation: Relation) -> list[str]:
     """Facts about a table besides its columns, one line each."""
     if isinstance(relation, View):
-        return [f"Defined as: {shown_text(relation.query)}"]
+        return [f"Defined as: {shown_text(relation.shown_query)}"]
     lines = [f"Primary key: {_key(relation)}"] if not relation.hidden_key else []
     names = {c.physical: c.name for c in relation.stored}
     for unique in relation.uniques:

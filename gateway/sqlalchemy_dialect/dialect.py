@@ -299,10 +299,10 @@ class PalimpsestDialect(default.DefaultDialect):
         """The SELECT of a view."""
         found = self._relation(connection, view_name, schema)
         if isinstance(found, View):
-            return found.query
+            return found.shown_query
         if found.materialized is None:
             raise exc.NoSuchTableError(view_name)
-        return found.materialized.query
+        return found.materialized.shown_query
 
     @reflection.cache
     def get_columns(

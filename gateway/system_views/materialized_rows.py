@@ -36,5 +36,5 @@ def materialized_rows(catalog: CatalogSnapshot, state: JournalState) -> Iterator
             *(view.name.schema, view.name.name, made.refreshed is not None, made.refreshed, when),
             made.refreshed is not None and set(masks) != set(made.masks),
             [str(t.name) for t in map(catalog.by_id, made.sources) if isinstance(t, Table)],
-            shown_text(made.query),
+            shown_text(made.shown_query),
         )

@@ -207,7 +207,7 @@ def _info_views(seen: SystemViewSource) -> Iterator[Row]:
     for found in relations_of(seen):
         if isinstance(found, View):
             place = (seen.catalog.database, found.name.schema, found.name.name)
-            yield (*place, shown_text(found.query), "NONE", "NO", "NO")
+            yield (*place, shown_text(found.shown_query), "NONE", "NO", "NO")
 
 
 def _info_constraints(seen: SystemViewSource) -> Iterator[Row]:

@@ -16,7 +16,8 @@ class Materialized:
     ``refreshed`` is None as long as it holds no rows of it. ``sources`` are the ids of all tables
     whose rows it may hold, in any version of its own. ``masks`` are its lists of keys that hid rows
     when it was refreshed: others say that an erasure has touched its rows since, and then it is
-    read through its query.
+    read through its query. ``defined`` is the query with the calls of macros in it; None where it
+    had none.
     """
 
     query: str
@@ -24,6 +25,12 @@ class Materialized:
     refreshed: int | None = None
     sources: tuple[int, ...] = ()
     masks: tuple[str, ...] = ()
+    defined: str | None = None
+
+    @property
+    def shown_query(self) -> str:
+        """The query as it was written, in canonical words."""
+        return self.defined or self.query
 
     @staticmethod
     def from_json(raw: Mapping[str, Any] | None) -> Materialized | None:
@@ -32,4 +39,5 @@ class Materialized:
             return None
         lists = (tuple(raw[name]) for name in ("outputs", "sources", "masks"))
         outputs, sources, masks = lists
-        return Materialized(raw["query"], outputs, raw["refreshed"], sources, masks)
+        query, defined = raw["query"], raw.get("defined")
+        return Materialized(query, outputs, raw["refreshed"], sources, masks, defined)

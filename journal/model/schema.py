@@ -1,4 +1,4 @@
-"""Logical tables, columns, keys and views as immutable values, and the snapshot of all of them.
+"""Logical tables, columns and keys as immutable values, and the snapshot of all of them.
 
 Types and expressions are SQL text in the canonical dialect (DuckDB's, as sqlglot prints it). Names
 compare without regard to case, as in the embedded store. Nothing here does I/O.
@@ -24,6 +24,7 @@ from journal.model.table_name import TableName as TableName
 from journal.model.table_name import fold as fold
 from journal.model.triggers import Trigger
 from journal.model.version import VersionType
+from journal.model.view import View as View
 
 DEFAULT_SCHEMA = "main"
 DATABASE = "palimpsest"
@@ -191,17 +192,6 @@ class Table:
     def by_physical(self, physical: str) -> Column:
         """The stored column of that physical name."""
         return next(c for c in self.stored if c.physical == physical)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A logical view: its SELECT as canonical text; comments by the folded names of columns."""
-
-    name: TableName
-    query: str
-    columns: tuple[str, ...] = ()
-    comment: str | None = None
-    column_comments: tuple[tuple[str, str], ...] = ()
 
 
 Relation = Table | View

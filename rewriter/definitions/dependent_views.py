@@ -5,7 +5,8 @@ Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -61,6 +62,18 @@ def view_text(relation: Relation) -> str | None:
     if isinstance(relation, View):
         return relation.query
     return None if relation.materialized is None else relation.materialized.query
+
+
+def with_texts(view: Relation, changed: Callable[[str], str]) -> Relation:
+    """A view, or a materialized view, with its texts changed."""
+    if isinstance(view, View):
+        defined = None if view.defined is None else changed(view.defined)
+        return replace(view, query=changed(view.query), defined=defined)
+    made = view.materialized
+    assert made is not None
+    defined = None if made.defined is None else changed(made.defined)
+    texts = replace(made, query=changed(made.query), defined=defined)
+    return replace(view, materialized=texts)
 
 
 def _named(text: str, schema: str, catalog: CatalogSnapshot) -> Iterator[tuple[str, str]]:

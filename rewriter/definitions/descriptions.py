@@ -165,7 +165,7 @@ def create_view(view: View, *, temporary: bool = False) -> str:
     target: exp.Expr = exp.Table(this=ident(view.name.name), db=ident(view.name.schema))
     if view.columns:
         target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
-    query = dialects.stored(view.query)
+    query = dialects.stored(view.shown_query)
     return _create_statement(target, "VIEW", query, temporary=temporary)
 
 
@@ -174,7 +174,7 @@ def create_materialized(table: Table) -> str:
     assert table.materialized is not None
     name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     target = exp.Schema(this=name, expressions=[ident(c.name) for c in table.columns])
-    query = dialects.stored(table.materialized.query)
+    query = dialects.stored(table.materialized.shown_query)
     return _create_statement(target, "MATERIALIZED VIEW", query, temporary=False)
 
 

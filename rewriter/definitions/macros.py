@@ -7,7 +7,7 @@ from itertools import islice, zip_longest
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.named_definitions import Macro, MacroBody
+from journal.model.named_definitions import DefinitionKey, Macro, MacroBody, definition_key
 from journal.model.schema import fold
 from journal.model.trees import copy_tree
 from journal.sql import dialects
@@ -29,14 +29,15 @@ _CALLS_MAX, _NODES_MAX = 1_000, 20_000
 _PLACES = ("line", "col", "start", "end")
 
 
-def expand_macros(tree: exp.Expr, context: RewriteContext) -> None:
-    """Put the bodies of macros in the place of their calls, in place.
+def expand_macros(tree: exp.Expr, context: RewriteContext) -> set[DefinitionKey]:
+    """Put the bodies of macros in the place of their calls, in place; gives which these were.
 
     Raises BIND for arguments that fit no form of a macro, NESTING_TOO_DEEP for macros that call
     themselves.
     """
+    met: set[DefinitionKey] = set()
     if not has_macros(context):
-        return
+        return met
     written = 0
     for _ in range(_DEPTH_MAX):
         calls = [
@@ -45,7 +46,8 @@ def expand_macros(tree: exp.Expr, context: RewriteContext) -> None:
             if (found := called_macro(call, context)) is not None
         ]
         if not calls:
-            return
+            return met
+        met |= {definition_key(found) for _, found in calls}
         written = written or len(calls)
         if len(calls) > max(_CALLS_MAX, 4 * written):
             break

@@ -16,8 +16,8 @@ from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.named_definitions import Macro, MacroBody, PutDefinition, definition_key
-from journal.model.plan import USER_PARAMETER, Change, StatementPlan
+from journal.model.named_definitions import Macro, MacroBody, definition_key
+from journal.model.plan import USER_PARAMETER, StatementPlan
 from journal.model.schema import Column, fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast
@@ -47,6 +47,7 @@ from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax import parsing
 from rewriter.syntax.function_forms import FunctionForm, FunctionResult, is_in_sql, read_function
 from rewriter.syntax.token_reader import Parse, TokenReader
+from rewriter.writing.views_of_macros import put_macro
 
 _TAG = "CREATE FUNCTION"
 _MAYBE = "?"
@@ -124,7 +125,7 @@ class CreateFunction(OwnStatement):
             if len(others) < len(known.bodies):
                 self._check_replaces(known, body)
             made = Macro(name, self.is_rows, (*others, body), known.comment)
-        return ddl_plan([Change(PutDefinition(made, known))], _TAG)
+        return ddl_plan(put_macro(made, known, node, context), _TAG)
 
     def _check_replaces(self, known: Macro, body: MacroBody) -> None:
         """Raise unless a form of so many parameters gives way to this one."""

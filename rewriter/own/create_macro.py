@@ -10,8 +10,8 @@ from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.named_definitions import Macro, MacroBody, PutDefinition, definition_key
-from journal.model.plan import Change, StatementPlan
+from journal.model.named_definitions import Macro, MacroBody, definition_key
+from journal.model.plan import StatementPlan
 from journal.model.schema import fold
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
@@ -26,6 +26,7 @@ from rewriter.reading.scopes import is_named
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.macro_forms import MacroForm, is_macro, read_form
 from rewriter.syntax.token_reader import Parse, TokenReader
+from rewriter.writing.views_of_macros import put_macro
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class CreateMacro(OwnStatement):
                 advice="use OR REPLACE or IF NOT EXISTS, or another name",
                 position=position_of(node),
             )
-        return ddl_plan([Change(PutDefinition(made, known))], "CREATE MACRO")
+        return ddl_plan(put_macro(made, known, node, context), "CREATE MACRO")
 
 
 STATEMENT = CreateMacro

@@ -21,9 +21,10 @@ from journal.model.named_definitions import (
     Routine,
     definition_key,
 )
-from journal.model.plan import Change, StatementPlan, Step
+from journal.model.plan import Change, DropRelation, StatementPlan, Step
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
+from rewriter.definitions.kept_calls import views_of_function
 from rewriter.definitions.macros import named_macro
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.routines import callers_of, named_routine
@@ -87,12 +88,15 @@ class DropMacro(OwnStatement):
             key = definition_key(found)
             _, bodies = left.get(key, (found, found.bodies))
             left[key] = (found, _without(found, bodies, name, width, exists=self.exists))
-        changes = (
-            PutDefinition(replace(found, bodies=bodies), found) if bodies else DropDefinition(found)
-            for found, bodies in left.values()
-        )
+        steps: list[Step] = []
+        for found, bodies in left.values():
+            gone = tuple(body for body in found.bodies if body not in bodies)
+            node = self.names[0][0]
+            views = views_of_function(found, gone, node, context, cascade=self.cascade)
+            steps += [Change(DropRelation(view.name)) for view in views]
+            kept = replace(found, bodies=bodies)
+            steps.append(Change(PutDefinition(kept, found) if bodies else DropDefinition(found)))
         tag = "DROP FUNCTION" if self.is_function else "DROP MACRO"
-        steps: list[Step] = [Change(change) for change in changes]
         return ddl_plan([*steps, *self._without_routines(routines, context)], tag)
 
     def _without_routines(self, routines: list[Routine], context: RewriteContext) -> list[Step]:

@@ -37,6 +37,7 @@ from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.definition import TableDraft
+from rewriter.definitions.kept_calls import named_query
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -51,15 +52,13 @@ from rewriter.definitions.query_columns import add_query_columns
 from rewriter.definitions.sequences import sequence_calls
 from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.temporary import check_lasting
-from rewriter.definitions.user_types import name_types
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of, table_name, unknown_table
-from rewriter.reading.fixed_stars import fix_stars
-from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import is_restricted
 from rewriter.statement import RefreshView
 from rewriter.writing.replaced_rows import replaced_rows
+from rewriter.writing.views_of_macros import keep_names
 from rewriter.writing.views_of_renamed import views_of_renamed
 
 _POLICIES = frozenset({"*", "history", "versions", "backup", "max_attempts", "max_concurrency"})
@@ -79,7 +78,10 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     if is_kept(ast, name, found, "MATERIALIZED VIEW", node):
         return ddl_plan([], CREATED, [made_before("relation", name.name)])
     query = _checked_query(ast, name, node, context)
-    text = canonical_text(query)
+    text, named = canonical_text(query), named_query(ast)
+    if named is not None:
+        keep_names(named, context)
+    defined = None if named is None else canonical_text(named)
     reads = Reads(context)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)
@@ -88,7 +90,7 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     described = context.describe(holder.this, frozenset(reads.tables))
     numbers = semantics_of(context.dialect).numbers_columns
     add_query_columns(ast, draft, described, numbers=numbers)
-    made = Materialized(text, tuple(name for name, _ in described))
+    made = Materialized(text, tuple(name for name, _ in described), defined=defined)
     table = replace(draft.table(context.new_table_id), materialized=made)
     catalog = context.catalog if found is None else context.catalog.without_relation(name)
     check_journal_name(table, node, replace(context, catalog=catalog))
@@ -222,9 +224,7 @@ def _checked_query(
             advice="write AS SELECT ..",
             position=position_of(node),
         )
-    qualify(query, context)
-    fix_stars(query, context)
-    name_types(query, context)
+    keep_names(query, context)
     check_lasting(name, query, context)
     for part in (*sequence_calls(query), *query.find_all(exp.Placeholder)):
         called = isinstance(part, exp.Placeholder)
@@ -257,12 +257,11 @@ def _filled(
     sources = held_sources(plan.tables - {table.id}, context.catalog)
     _check_unrestricted(table, sources, asked)
     _check_spared(table, sources, context)
-    refreshed = Materialized(
-        made.query,
-        made.outputs,
-        context.snapshot,
-        tuple(sorted({*made.sources, *sources})),
-        () if is_new else context.scan_info(table.id).masks,
+    refreshed = replace(
+        made,
+        refreshed=context.snapshot,
+        sources=tuple(sorted({*made.sources, *sources})),
+        masks=() if is_new else context.scan_info(table.id).masks,
     )
     return _plan(plan, replace(table, materialized=refreshed), REFRESHED)
 

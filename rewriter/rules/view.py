@@ -10,6 +10,7 @@ from journal.model.schema import View
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
+from rewriter.definitions.kept_calls import named_query
 from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
 from rewriter.definitions.query_columns import told_apart
 from rewriter.definitions.sequences import sequence_calls, without_calls
@@ -20,14 +21,12 @@ from rewriter.definitions.temporary import (
     new_temporary_name,
     reads_temporary,
 )
-from rewriter.definitions.user_types import name_types
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.fences import fenced
-from rewriter.reading.fixed_stars import fix_stars
-from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.replaced_view import check_replaced_columns
+from rewriter.writing.views_of_macros import keep_names
 
 _BARRIER = "security_barrier"
 _FALSE, _TRUE = frozenset({"false", "off", "0"}), frozenset({"true", "on", "1"})
@@ -42,12 +41,8 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     query = ast.expression
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(query)
-    if _is_barrier(ast) and isinstance(query, exp.Query):
-        query = fenced(exp.select("*").from_(query.subquery(_BARRIER)), context.capabilities)
     if isinstance(query, exp.Query):
-        qualify(query, context)
-        fix_stars(query, context)
-        name_types(query, context)
+        query = _query_of_view(query, ast, context)
         # As in PostgreSQL: what it reads is gone with the session, and so is the view.
         temporary = temporary or (not node.db and reads_temporary(query, context))
     name = new_temporary_name(node, context) if temporary else new_name(node, context)
@@ -70,7 +65,8 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
         )
     if not temporary:
         check_lasting(name, query, context)
-    text = canonical_text(query)
+    text, named = canonical_text(query), named_query(ast)
+    defined = None if named is None else canonical_text(_query_of_view(named, ast, context))
     reads = Reads(context)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)
@@ -92,8 +88,16 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     if isinstance(found, View):
         kinds = [(n, kind) for n, (_, kind) in zip(names, columns, strict=True)]
         check_replaced_columns(found, kinds, node, context)
-    view = View(name, text, names)
+    view = View(name, text, names, defined=defined)
     return ddl_plan([Change(PutRelation(view))], "CREATE VIEW")
+
+
+def _query_of_view(query: exp.Query, ast: exp.Create, context: RewriteContext) -> exp.Query:
+    """The query as the view keeps it; the one given is changed."""
+    if _is_barrier(ast):
+        query = fenced(exp.select("*").from_(query.subquery(_BARRIER)), context.capabilities)
+    keep_names(query, context)
+    return query
 
 
 def _is_off(option: exp.Expr) -> bool:

@@ -20,6 +20,8 @@ from journal.sql import dialects
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration
+from rewriter.definitions.canonical_texts import canonical_text
+from rewriter.definitions.dependent_views import with_texts
 from rewriter.definitions.type_changes import changed_types, with_expressions
 from rewriter.definitions.user_types import DECLARED, enum_text, find_type, uses_of
 from rewriter.name_resolution import position_of
@@ -102,15 +104,20 @@ def _renamed_in_views(
     for view in list(context.catalog.relations.values()):
         if not isinstance(view, View) or label[0] not in view.query:
             continue
-        holder = exp.Paren(this=dialects.stored(view.query))
-        casts = [c for c in holder.find_all(exp.Cast) if _is_of(c.to, found, context)]
-        changed = [c for c in casts if isinstance(c.this, exp.Literal) and c.this.name == label[0]]
-        for one in changed:
-            one.set("this", exp.Literal.string(label[1]))
-        if changed:
-            text = str(holder.this.sql(dialect="duckdb"))
-            steps.append(Change(PutRelation(replace(view, query=text))))
+        changed = with_texts(view, lambda text: _renamed(text, found, label, context))
+        if changed != view:
+            steps.append(Change(PutRelation(changed)))
     return steps
+
+
+def _renamed(text: str, found: UserType, label: tuple[str, str], context: RewriteContext) -> str:
+    """A query with the value's new name in the place of the old one; the same without it."""
+    holder = exp.Paren(this=dialects.stored(text))
+    casts = [c for c in holder.find_all(exp.Cast) if _is_of(c.to, found, context)]
+    changed = [c for c in casts if isinstance(c.this, exp.Literal) and c.this.name == label[0]]
+    for one in changed:
+        one.set("this", exp.Literal.string(label[1]))
+    return canonical_text(holder.this) if changed else text
 
 
 def _is_of(kind: exp.Expr, found: UserType, context: RewriteContext) -> bool:

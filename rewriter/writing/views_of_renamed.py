@@ -6,17 +6,17 @@ So it is in PostgreSQL. In dialects that keep a view by its text, views stay as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
 from journal.model.plan import Change, PutRelation, Step
-from journal.model.schema import Relation, Table, TableName, View, fold
+from journal.model.schema import Relation, Table, TableName, fold
 from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
-from rewriter.definitions.dependent_views import sources
+from rewriter.definitions.dependent_views import sources, with_texts
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_cte
 from rewriter.reading.output_names import output_names
@@ -32,36 +32,35 @@ def views_of_renamed(
 
     ``columns`` are the new names of its columns by their folded old ones.
     """
-    renames = name.key != old.name.key
-    if not semantics_of(context.dialect).views_hold or not (renames or columns):
+    changes = name.key != old.name.key or bool(columns)
+    if not changes or not semantics_of(context.dialect).views_hold:
         return []
     steps: list[Step] = []
     for view in context.catalog.relations.values():
         if view.name.key == old.name.key or old.name.key not in sources(view, context.catalog):
             continue
-        tree = dialects.stored(_query_of(view))
-        named = [node for node in tree.find_all(exp.Table) if _means(node, view, old, context)]
-        if columns and not _rename_columns(tree, named, old, columns):
-            for node in named:
-                _put_old_names(node, _names_of(old, context), columns)
-        for node in named if renames else ():
-            _rename(node, old.name, name, tree)
-        steps.append(Change(PutRelation(_with_query(view, canonical_text(tree)))))
+        renamed = partial(_renamed, view, old, name, columns, context)
+        steps.append(Change(PutRelation(with_texts(view, renamed))))
     return steps
 
 
-def _query_of(view: Relation) -> str:
-    if isinstance(view, View):
-        return view.query
-    assert view.materialized is not None
-    return view.materialized.query
-
-
-def _with_query(view: Relation, text: str) -> Relation:
-    if isinstance(view, View):
-        return replace(view, query=text)
-    assert view.materialized is not None
-    return replace(view, materialized=replace(view.materialized, query=text))
+def _renamed(
+    view: Relation,
+    old: Relation,
+    name: TableName,
+    columns: Mapping[str, str],
+    context: RewriteContext,
+    text: str,
+) -> str:
+    """A query of a view with the names of now."""
+    tree = dialects.stored(text)
+    named = [node for node in tree.find_all(exp.Table) if _means(node, view, old, context)]
+    if columns and not _rename_columns(tree, named, old, columns):
+        for node in named:
+            _put_old_names(node, _names_of(old, context), columns)
+    for node in named if name.key != old.name.key else ():
+        _rename(node, old.name, name, tree)
+    return canonical_text(tree)
 
 
 def _names_of(old: Relation, context: RewriteContext) -> Sequence[str]:

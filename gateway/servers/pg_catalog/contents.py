@@ -369,7 +369,7 @@ class CatalogContents:
         self._add("constraint_definitions", oid=oid, definition=text)
 
     def _add_materialized(self, oid: int, table: Table, made: Materialized) -> None:
-        definition = f" {shown_query(made.query, self._catalog.home)};"
+        definition = f" {shown_query(made.shown_query, self._catalog.home)};"
         self._add("view_definitions", oid=oid, definition=definition)
         self._add(
             "pg_matviews", schemaname=self._schema_name(table.name.schema),
@@ -383,7 +383,7 @@ class CatalogContents:
         for place, column in enumerate(columns, 1):
             self._add_column(oid, place, column)
             self._describe(oid, "pg_class", place, said.get(fold(column.name)))
-        definition = f" {shown_query(view.query, self._catalog.home)};"
+        definition = f" {shown_query(view.shown_query, self._catalog.home)};"
         self._add("view_definitions", oid=oid, definition=definition)
 
     def _add_identity_sequence(

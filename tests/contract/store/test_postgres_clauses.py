@@ -380,3 +380,25 @@ def test_functions_in_sql_take_values(store: Store) -> None:
         ("SELECT id, h FROM halves ORDER BY id", [(2, 1), (3, 1)]),
     ):
         assert con.execute(query).fetchall() == rows, query
+
+
+def test_views_compute_what_their_functions_say_now(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE items (id INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO items VALUES (2), (3)")
+    con.execute("CREATE FUNCTION half(n int, int DEFAULT 2) RETURNS int LANGUAGE sql RETURN n / $2")
+    con.execute("CREATE VIEW halves AS SELECT id, half(id) AS h FROM items")
+    con.execute("CREATE FUNCTION halved(n int) RETURNS int LANGUAGE sql RETURN half(n + 1)")
+    con.execute("CREATE MATERIALIZED VIEW kept AS SELECT id, halved(id) AS h FROM items")
+    changed = "half(n int, int DEFAULT 2) RETURNS int LANGUAGE sql RETURN n * $2"
+    con.execute(f"CREATE OR REPLACE FUNCTION {changed}")
+    assert con.execute("SELECT id, h FROM halves ORDER BY id").fetchall() == [(2, 4), (3, 6)]
+    assert con.execute("SELECT id, h FROM kept ORDER BY id").fetchall() == [(2, 1), (3, 2)]
+    con.execute("REFRESH MATERIALIZED VIEW kept")
+    assert con.execute("SELECT id, h FROM kept ORDER BY id").fetchall() == [(2, 6), (3, 8)]
+    with pytest.raises(gateway.Error, match="halves calls it") as error:
+        con.execute("DROP FUNCTION half(int, int)")
+    assert error.value.sqlstate == "2BP01"
+    con.execute("DROP FUNCTION half(int, int) CASCADE")
+    with pytest.raises(gateway.Error, match="halves does not exist"):
+        con.execute("SELECT * FROM halves")
