@@ -14,7 +14,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import Deferral, ForeignKey
 from journal.model.lazy_dataclass import dataclass
-from journal.model.schema import Column, Table, Unique, fold
+from journal.model.schema import SPELLED_SERIAL, Column, Table, Unique, fold
 from journal.sql import dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
@@ -186,7 +186,10 @@ class Alteration:
         index = self.column_index(name, node)
         trigger_columns.check_retyped(self.draft.triggers, self.draft.columns[index], node)
         wanted = type_text(kind)
-        self.replace_column(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
+        stored = self.draft.columns[index]
+        # What was SERIAL keeps its default, of whatever width it is now.
+        spelled = SPELLED_SERIAL if stored.spelled == SPELLED_SERIAL else kind.meta.get(SPELLED)
+        self.replace_column(index, declared=kind.meta.get(DECLARED), spelled=spelled)
         stored = self.draft.columns[index]
         for condition, shown in _checks_of(kind, self.table, name):
             self.draft.add_check(condition, shown)
