@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -98,12 +99,16 @@ _STARTED = datetime.now(UTC)
 
 
 class CatalogReader:
-    """The catalog as one session sees it; ``version`` is what ``version()`` gives."""
+    """The catalog as one session sees it; ``version`` is what ``version()`` gives.
 
-    def __init__(self, session: Session, version: str, pid: int) -> None:
+    ``database`` is what the client connected to. It reads this name for the database, if it is one.
+    """
+
+    def __init__(self, session: Session, version: str, pid: int, database: str = "") -> None:
         self._session = session
         self._version = version
         self._pid = pid
+        self._database = database
         self._lock = threading.Lock()
         self._engine: MemoryDatabase | None = None
         self._seen: tuple[CatalogSnapshot, Settings] | None = None
@@ -140,7 +145,7 @@ class CatalogReader:
                 raise PalimpsestError(
                     Code.NOT_SUPPORTED,
                     f"cross-database references are not implemented: {table.sql('postgres')}",
-                    advice=f"name no database, or {self._session.catalog.database}",
+                    advice=f"name no database, or {self._database_name()}",
                     position=position_of(table),
                 )
 
@@ -159,6 +164,7 @@ class CatalogReader:
         """The database, as the catalog is now."""
         session = self._session
         catalog = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
+        catalog = replace(catalog, database=self._database_name())
         seen = (session.catalog, session.settings)
         if self._engine is None:
             self._engine = MemoryDatabase()
@@ -227,8 +233,12 @@ class CatalogReader:
         settings = self._session.settings
         is_admin = catalog.rights_of(settings.role).is_admin
         reader = ActivityReader(is_admin, settings.login_role)
-        rows = activity_contents(activity, reader, catalog.database)
+        rows = activity_contents(activity, reader, self._database_name())
         _insert(engine, STATE_RELATION, columns, rows)
+
+    def _database_name(self) -> str:
+        catalog = self._session.catalog
+        return self._database if is_database(self._database, catalog) else catalog.database
 
     def _settings(self) -> list[tuple[str, str | None, str]]:
         known = {name: (value, about) for name, value, about in self._session.settings.rows()}

@@ -160,7 +160,12 @@ class PostgresServer(SocketServer[_Client]):
         for name, value in reported.changes().items():
             stream.write(messages.parameter_status(name, value))
         stream.write(messages.backend_key(client.pid, client.secret))
-        catalog = CatalogReader(client.session, f"PostgreSQL {SERVER_VERSION}", client.pid)
+        catalog = CatalogReader(
+            client.session,
+            f"PostgreSQL {SERVER_VERSION}",
+            client.pid,
+            begun.parameters.get("database", ""),
+        )
         client.connection = ClientConnection(
             stream, client.session, catalog, self._limits, reported
         )
