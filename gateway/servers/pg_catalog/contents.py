@@ -140,9 +140,9 @@ class CatalogContents:
         row = {
             "oid": oid, "relname": relation.name.name, "relnamespace": schema, "relkind": kind,
             "relnatts": columns, "relam": 2 if kind in "rm" else 0, "reltuples": -1.0,
-            "reltype": 0, "relispopulated": True, **_ALIVE,
+            "relispopulated": True, **_ALIVE,
             "relpersistence": "t" if self._catalog.is_own(relation.name) else "p",
-            **_NO_FLAGS, **more,
+            **_NO_FLAGS, "reltype": numbering.row_type_oid(oid), **more,
         }  # fmt: skip
         self._add("pg_class", **row)
         self._describe(oid, "pg_class", 0, relation.comment)
@@ -192,9 +192,9 @@ class CatalogContents:
         for check in checks:
             part = numbering.part_oid(table, next(next_part))
             used = {c.name for c in expression(check.expression).find_all(exp.Column)}
+            shown = self._expression(table, check.expression)
             self._add_constraint(
-                table, part, check.name, "c",
-                check_definition(self._expression(table, check.expression)),
+                table, part, check.name, "c", check_definition(shown), conbin=shown,
                 conkey=sorted(n for physical, n in places.items() if physical in used),
             )  # fmt: skip
         for key in table.foreign_keys:
@@ -407,7 +407,9 @@ class CatalogContents:
         )  # fmt: skip
         self._add(
             "serial_columns", nspname=self._schema_name(name.schema), relname=table.name.name,
-            attname=column.name, sequence=f"{self._schema_name(name.schema)}.{name.name}",
+            attname=column.name, sequence=".".join(
+                map(quote_name, (self._schema_name(name.schema), name.name))
+            ),
             seqrelid=numbering.sequence_oid(name.schema, name.name),
         )  # fmt: skip
 
@@ -441,6 +443,6 @@ _TEXT = 25
 _NO_FLAGS = {
     "relpages": 0, "relhasindex": False, "relisshared": False, "relchecks": 0,
     "relhasrules": False, "relhastriggers": False, "relhassubclass": False,
-    "relrowsecurity": False, "relforcerowsecurity": False, "relispartition": False,
+    "relrowsecurity": False, "relforcerowsecurity": False, "relispartition": False, "reltype": 0,
     "reltablespace": 0, "reloftype": 0, "reltoastrelid": 0, "relfilenode": 0, "relrewrite": 0,
 }  # fmt: skip

@@ -31,6 +31,15 @@ JOIN pgc.pg_class AS c ON c.oid = s.seqrelid
 JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace
 LEFT JOIN pgc.pg_roles AS r ON r.oid = c.relowner
 LEFT JOIN pgc.shown_types AS k ON k.oid = s.seqtypid;
+-- The rows of a relation are of a type that is called as it is.
+INSERT INTO pgc.pg_type
+    (oid, typname, typnamespace, typowner, typlen, typbyval, typtype, typcategory, typispreferred,
+    typisdefined, typdelim, typrelid, typelem, typarray, typinput, typreceive, typalign, typstorage,
+    typnotnull, typbasetype, typtypmod, typndims, typcollation)
+SELECT reltype, relname, relnamespace, relowner, -1, false, 'c', 'C', false, true, ',', oid, 0, 0,
+    'record_in', 'record_recv', 'd', 'x', false, 0, -1, 0, 0
+FROM pgc.pg_class
+WHERE reltype <> 0;
 INSERT INTO pgc.pg_opclass
     (oid, opcmethod, opcname, opcnamespace, opcowner, opcfamily, opcintype, opcdefault, opckeytype)
 SELECT oid, 403, opcname, 11, 10, opcfamily, opcintype, true, opckeytype

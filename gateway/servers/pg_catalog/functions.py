@@ -8,6 +8,7 @@ aliases that no client uses: an argument such as ``c.oid`` would be taken for a 
 from __future__ import annotations
 
 from gateway.servers.pg_catalog.numbering import CATALOGS
+from rewriter.reading.postgres_quoting import QUOTED_NAME
 
 _NUMBERS = ", ".join(f"'{name}': {oid}" for name, oid in CATALOGS.items())
 _NAMES = ", ".join(f"{oid}: '{name}'" for name, oid in CATALOGS.items())
@@ -209,7 +210,7 @@ MACROS: dict[str, tuple[str, ...]] = {
     # What a cast of such a name to regclass is.
     "sequence_named": (
         ("(n) AS (SELECT any_value(seqrelid) FROM pgc.serial_columns"
-        " WHERE sequence = pgc_plain_name(n))"),
+        " WHERE pgc_plain_name(sequence) = pgc_plain_name(n))"),
     ),
     "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
     "pg_get_userbyid": (
@@ -272,10 +273,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         " FROM (SELECT unnest(v) AS o, generate_subscripts(v, 1) AS i) _v), '')"),
     ),
     "parse_ident": ("(n) AS string_split(replace(n, '\"', ''), '.')",),
-    "quote_ident": (
-        ("(n) AS CASE WHEN regexp_full_match(n, '[a-z_][a-z0-9_]*') THEN n"
-        " ELSE '\"' || replace(n, '\"', '\"\"') || '\"' END"),
-    ),
+    "quote_ident": (f"(x) AS {QUOTED_NAME}",),
     "quote_literal": ("(n) AS '''' || replace(n::VARCHAR, '''', '''''') || ''''",),
     "pg_get_triggerdef": tuple(
         f"({arguments}) AS (SELECT any_value(head || CASE WHEN {plain} AND"  # noqa: S608
@@ -296,7 +294,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         f"(n) AS coalesce(map_extract_value(MAP {{{_SPELLED_TYPES}}}, lower(n)), n)",
     ),
     "to_regtype": (
-        ("(n) AS (SELECT any_value(_t.oid) FROM pgc.pg_type _t JOIN pgc.shown_types _s USING (oid)"
+        ("(n) AS (SELECT arg_min(_t.oid, _t.typrelid) FROM pgc.pg_type _t JOIN pgc.shown_types _s USING (oid)"
         " WHERE _t.typname = regexp_replace(replace(pgc_type_in_full(n), '\"', ''), '^.*\\.', '')"
         " OR _s.shown = lower(pgc_type_in_full(n)))"),
     ),
@@ -326,8 +324,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     # What a cast gives that names an object by its number.
     "as_regclass": (
         ("(o) AS coalesce((SELECT any_value(CASE WHEN _n.nspname = 'pg_temp'"
-        " OR list_contains(getvariable('pgc_path'), _n.nspname) THEN _c.relname"
-        " ELSE _n.nspname || '.' || _c.relname END) FROM pgc.pg_class _c"
+        " OR list_contains(getvariable('pgc_path'), _n.nspname) THEN ''"
+        " ELSE pgc_quote_ident(_n.nspname) || '.' END || pgc_quote_ident(_c.relname))"
+        " FROM pgc.pg_class _c"
         " JOIN pgc.pg_namespace _n ON _n.oid = _c.relnamespace"
         " WHERE _c.oid = TRY_CAST(o AS UINTEGER)),"
         " pgc_own_name(o), o::VARCHAR)"),
@@ -337,12 +336,12 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE oid = coalesce(TRY_CAST(o AS UINTEGER), pgc_to_regtype(o::VARCHAR))), o::VARCHAR)"),
     ),
     "as_regnamespace": (
-        ("(o) AS coalesce((SELECT any_value(nspname) FROM pgc.pg_namespace"
+        ("(o) AS coalesce((SELECT any_value(pgc_quote_ident(nspname)) FROM pgc.pg_namespace"
         " WHERE oid = TRY_CAST(o AS UINTEGER)),"
         " o::VARCHAR)"),
     ),
     "as_regrole": (
-        ("(o) AS coalesce((SELECT any_value(rolname) FROM pgc.pg_roles"
+        ("(o) AS coalesce((SELECT any_value(pgc_quote_ident(rolname)) FROM pgc.pg_roles"
         " WHERE oid = TRY_CAST(o AS UINTEGER)), o::VARCHAR)"),
     ),
 }  # fmt: skip

@@ -159,7 +159,7 @@ JOIN pgc.pg_namespace n ON n.oid = r.relnamespace
 JOIN pgc.pg_attribute a ON a.attrelid = holder AND a.attnum = place;
 CREATE VIEW pgc.standard_check_constraints AS
 SELECT catalog AS constraint_catalog, nspname AS constraint_schema, conname AS constraint_name,
-  regexp_replace(d.definition, '^CHECK \((.*)\)$', '\1', 's') AS check_clause
+  substr(d.definition, 7) AS check_clause
 FROM pgc.standard_constraints c
 JOIN pgc.constraint_definitions d USING (oid)
 WHERE contype = 'c'

@@ -20,6 +20,12 @@ _NAMES = frozenset(
     }
 )
 """The columns of the type ``name``, by names that no other column of the catalog has."""
+_OF_RELATIONS = frozenset(
+    {
+        *("relname", "tablename", "viewname", "matviewname", "indexname", "sequencename"),
+        *("table_name", "sequence_name"),
+    }
+)
 _KINDS = frozenset(
     {
         *("aggkind", "amtype", "attalign", "attcompression", "attgenerated", "attidentity"),
@@ -31,6 +37,11 @@ _KINDS = frozenset(
     }
 )
 """The same of the type ``"char"``."""
+
+
+def is_name_column(value: exp.Expr) -> bool:
+    """True for a column of a relation's name."""
+    return isinstance(value, exp.Column) and fold(value.name) in _OF_RELATIONS
 
 
 def name_types(query: exp.Expr) -> dict[int, str]:

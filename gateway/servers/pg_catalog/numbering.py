@@ -66,6 +66,11 @@ def type_oid(name: TableName) -> int:
     return _by_name("type", f"{name.schema}.{name.name}".lower())
 
 
+def row_type_oid(relation: int) -> int:
+    """The number of the type that the rows of a relation are of."""
+    return _by_name("row", str(relation))
+
+
 def array_oid(number: int) -> int:
     """The number of the lists of a type of a user's."""
     return _by_name("list", str(number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from gateway.servers.pg_catalog.functions import MACROS
+from gateway.servers.pg_catalog.names import is_name_column
 
 _NAMING_CALL = "pg_get_serial_sequence"
 """A function whose result is the name of an object, and may be cast to its number."""
@@ -12,6 +13,7 @@ _NUMBERED = frozenset({"regnamespace", "regrole"})
 _ROUTINES = frozenset({"regproc", "regprocedure"})
 _OF_TEXTS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 """What makes a text of an object's name."""
+_TEXT_CALLS = frozenset({"quote_ident", "format"})
 
 
 def _other_side(node: exp.Expr) -> exp.Expr | None:
@@ -45,6 +47,17 @@ def _is_shown(node: exp.Expr) -> bool:
     return isinstance(above, exp.Select) and above.parent is None
 
 
+def _is_text(given: exp.Expr) -> bool:
+    """True for a name that is made of others, or is in a column."""
+    given = given.unnest()
+    called = given.expression if isinstance(given, exp.Dot) else given
+    if isinstance(called, exp.Anonymous):
+        return called.name.lower() in _TEXT_CALLS
+    if isinstance(given, exp.Cast):
+        return given.to.this in exp.DataType.TEXT_TYPES
+    return isinstance(given, (*_OF_TEXTS, exp.Format)) or is_name_column(given)
+
+
 def object_cast(node: exp.Cast, name: str) -> exp.Expr:
     """A name becomes its number; a number is shown as its name."""
     given: exp.Expr = node.this
@@ -67,6 +80,11 @@ def object_cast(node: exp.Cast, name: str) -> exp.Expr:
         # A parameter has no value yet when the statement is described.
         kind = "pgc_regclass" if is_name else "pgc_to_regclass"
         found = exp.Anonymous(this=kind, expressions=[given])
+        return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
+    if name == "regclass" and _is_text(given):
+        if not _is_shown(node):
+            return exp.Anonymous(this="pgc_relation_of", expressions=[given])
+        found = exp.Anonymous(this="pgc_regclass", expressions=[given])
         return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
     if name in _NUMBERED and isinstance(given, exp.Placeholder | exp.Parameter):
         if not _is_shown(node):

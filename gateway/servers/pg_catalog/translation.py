@@ -19,6 +19,7 @@ from gateway.servers.pg_catalog.vectors import for_lists_and_rows
 from gateway.servers.pgwire.types import field_of
 from journal.model.result_column import ResultColumn
 from rewriter.functions import SEQUENCE_FUNCTIONS
+from rewriter.reading.postgres_quoting import spell_format
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.session_calls import session_calls
 
@@ -169,6 +170,8 @@ def translated(ast: exp.Expr) -> str:
         if changed is not node:
             node.replace(changed)
     spell_escapes(found)
+    for format_ in list(found.find_all(exp.Format)):
+        format_.replace(spell_format(format_, [format_.this, *format_.expressions]) or format_)
     return str(found.sql(dialect="duckdb"))
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog import numbering
-from gateway.servers.pg_catalog.definitions import function_definition
+from gateway.servers.pg_catalog.definitions import function_definition, quote_name
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.shown_texts import shown_query
 from gateway.servers.pgwire.types import field_of
@@ -70,9 +70,9 @@ class UserDefinitions:
             "typnamespace": schema, "typowner": numbering.OWNER, "typisdefined": True,
             "typdelim": ",", "typrelid": 0, "typndims": 0, "typispreferred": False,
         }  # fmt: skip
-        shown = found.name.name
+        shown = quote_name(found.name.name)
         if schema != numbering.HOME:
-            shown = f"{found.name.schema}.{shown}"
+            shown = f"{quote_name(found.name.schema)}.{shown}"
         array = numbering.array_oid(number)
         rows.setdefault("pg_type", []).extend(
             _as_builtin(row)

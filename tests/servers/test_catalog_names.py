@@ -1,0 +1,84 @@
+"""Names of objects that a query on the catalog makes of others, and names that need quotes."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import Connection
+
+SETUP = (
+    "CREATE SCHEMA named",
+    'CREATE TYPE named."Mood" AS ENUM (\'sad\', \'ok\')',
+    'CREATE TABLE named."Odd" (id SERIAL PRIMARY KEY, "Select" SERIAL, m named."Mood")',
+    "CREATE TABLE named.plain (id SERIAL PRIMARY KEY, n INTEGER CHECK (n > 0))",
+    'CREATE TABLE "Home" (id SERIAL PRIMARY KEY)',
+    "ALTER TABLE named.plain ALTER COLUMN id TYPE BIGINT",
+)
+_TABLES = "information_schema.tables WHERE table_schema = 'named' ORDER BY table_name"
+QUESTIONS = (
+    # MikroORM: the comment of each table.
+    (
+        "SELECT table_name, (SELECT obj_description(c.oid) FROM pg_class c WHERE c.oid ="
+        " (SELECT ('\"' || table_schema || '\".\"' || table_name || '\"')::regclass::oid)"
+        f" AND c.relname = table_name) FROM {_TABLES}"
+    ),
+    f"SELECT (table_schema || '.' || quote_ident(table_name))::regclass FROM {_TABLES}",
+    f"SELECT format('%I.%I', table_schema, table_name)::regclass::oid::regclass FROM {_TABLES}",
+    f"SELECT pg_table_is_visible(format('%s.%I', 'named', table_name)::regclass) FROM {_TABLES}",
+    f"SELECT concat(table_schema, '.plain')::regclass::oid IS NULL FROM {_TABLES}",
+    "SELECT quote_ident(relname)::regclass FROM pg_class WHERE relname = 'Home'",
+    "SELECT ('named.' || tablename)::regclass FROM pg_tables WHERE tablename = 'plain'",
+    (
+        "SELECT oid::regclass, quote_ident(relname) FROM pg_class"
+        " WHERE relname IN ('Home', 'Odd') ORDER BY relname"
+    ),
+    "SELECT pg_get_serial_sequence('named.\"Odd\"', 'Select')",
+    "SELECT pg_get_serial_sequence('named.\"Odd\"', 'Select')::regclass",
+    "SELECT format_type(atttypid, -1) FROM pg_attribute WHERE attname = 'm' AND attnum = 3",
+    "SELECT quote_ident('order'), quote_ident('a b'), quote_ident('plain')",
+    # Prisma: the columns of relations whose rows are of a type.
+    (
+        "SELECT relname, t.typname, t.typtype, t.typrelid = c.oid, reltype > 0 FROM pg_class c"
+        " LEFT JOIN pg_type t ON t.oid = c.reltype WHERE relkind IN ('r', 'S')"
+        " AND relnamespace = 'named'::regnamespace ORDER BY relname"
+    ),
+    # What was SERIAL stays so when its type is changed.
+    (
+        "SELECT column_name, column_default, is_identity, data_type"
+        " FROM information_schema.columns WHERE table_name = 'plain' ORDER BY 1"
+    ),
+    (
+        "SELECT conname, pg_get_expr(conbin, conrelid), pg_get_constraintdef(oid)"
+        " FROM pg_constraint WHERE conrelid = 'named.plain'::regclass ORDER BY 1"
+    ),
+    (
+        "SELECT check_clause FROM information_schema.check_constraints"
+        " WHERE constraint_name = 'plain_n_check'"
+    ),
+)
+
+
+def test_names_are_those_of_postgresql(gateway: Connection, postgres: Connection) -> None:
+    for con in (gateway, postgres):
+        for statement in SETUP:
+            con.execute(statement)
+    try:
+        for question in QUESTIONS:
+            found = gateway.execute(question).fetchall()
+            assert found == postgres.execute(question).fetchall(), question
+    finally:
+        for con in (gateway, postgres):
+            con.execute("DROP SCHEMA named CASCADE")
+            con.execute('DROP TABLE "Home"')
+
+
+def test_the_database_is_called_as_the_client_calls_it(gateway: Connection) -> None:
+    """MikroORM looks for its database among them, and would make it."""
+    question = (
+        "SELECT current_database(), (SELECT datname FROM pg_database),"
+        " (SELECT DISTINCT catalog_name FROM information_schema.schemata)"
+    )
+    assert gateway.execute(question).fetchall() == [("palimpsest",) * 3]
+    with psycopg.connect(gateway.info.dsn, dbname="elsewhere") as other:
+        (named,) = other.execute(question).fetchall()
+    assert len(set(named)) == 1
+    assert "elsewhere" not in named
