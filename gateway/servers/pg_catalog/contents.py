@@ -192,9 +192,9 @@ class CatalogContents:
         for check in checks:
             part = numbering.part_oid(table, next(next_part))
             used = {c.name for c in expression(check.expression).find_all(exp.Column)}
-            shown = self._expression(table, check.expression)
+            text = self._expression(table, check.expression)
             self._add_constraint(
-                table, part, check.name, "c", check_definition(shown), conbin=shown,
+                table, part, check.name, "c", check_definition(text), conbin=text,
                 conkey=sorted(n for physical, n in places.items() if physical in used),
             )  # fmt: skip
         for key in table.foreign_keys:
