@@ -7,7 +7,7 @@ from psycopg import Connection
 
 SETUP = (
     "CREATE SCHEMA named",
-    'CREATE TYPE named."Mood" AS ENUM (\'sad\', \'ok\')',
+    "CREATE TYPE named.\"Mood\" AS ENUM ('sad', 'ok')",
     'CREATE TABLE named."Odd" (id SERIAL PRIMARY KEY, "Select" SERIAL, m named."Mood")',
     "CREATE TABLE named.plain (id SERIAL PRIMARY KEY, n INTEGER CHECK (n > 0))",
     'CREATE TABLE "Home" (id SERIAL PRIMARY KEY)',

@@ -294,7 +294,8 @@ MACROS: dict[str, tuple[str, ...]] = {
         f"(n) AS coalesce(map_extract_value(MAP {{{_SPELLED_TYPES}}}, lower(n)), n)",
     ),
     "to_regtype": (
-        ("(n) AS (SELECT arg_min(_t.oid, _t.typrelid) FROM pgc.pg_type _t JOIN pgc.shown_types _s USING (oid)"
+        ("(n) AS (SELECT arg_min(_t.oid, _t.typrelid) FROM pgc.pg_type _t"
+        " JOIN pgc.shown_types _s USING (oid)"
         " WHERE _t.typname = regexp_replace(replace(pgc_type_in_full(n), '\"', ''), '^.*\\.', '')"
         " OR _s.shown = lower(pgc_type_in_full(n)))"),
     ),
