@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gateway.system_views import access_rows, materialized_rows, tag_rows
+from gateway.system_views import access_rows, hold_rows, materialized_rows, tag_rows
 from gateway.system_views.activity_rows import ACTIVITY_RELATIONS
 from gateway.system_views.constraint_relations import CONSTRAINT_RELATIONS
 from gateway.system_views.definition_rows import (
@@ -371,6 +371,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         materialized_rows.COLUMNS,
         lambda seen: materialized_rows.materialized_rows(seen.catalog, seen.state),
     ),
+    "sys_holds": (hold_rows.COLUMNS, hold_rows.hold_rows),
     "sys_policies": (_arrow_schema("schema table policy value scope"), stated_policy_rows),
     "sys_tags": (_arrow_schema(tag_rows.COLUMNS, lists=["path"]), tag_rows.tag_rows),
     "sys_roles": (

@@ -28,7 +28,7 @@ from journal.identity.suppression_list import digest, digest_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
-from journal.model.store_session import StoreSession
+from journal.model.store_session import RecordSession, StoreSession
 from journal.records import maintenance as rows_of
 from journal.sql import dialects
 from journal.sql.native_words import with_kept_words
@@ -202,7 +202,7 @@ def active_in(session: StoreSession) -> list[Hold]:
     return [h for h in held_in(session) if h.is_active]
 
 
-def held_in(session: StoreSession) -> list[Hold]:
+def held_in(session: RecordSession) -> list[Hold]:
     """Every hold as a session's transaction sees them."""
     return _read(rows_of.holds(session))
 

@@ -1,8 +1,8 @@
 """The relations that describe the warehouse: schema ``system``, and ``information_schema``.
 
-What the store keeps itself (transactions, jobs, holds, backups, reject files, erasures) is read
-there. The rest the gateway supplies as rows when a plan names it; ``SUPPLIED`` says under which
-relation. Pure.
+What the store keeps itself (transactions, jobs, backups, reject files, erasures) is read there.
+The rest the gateway supplies as rows when a plan names it; ``SUPPLIED`` says under which relation.
+Pure.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ SUPPLIED = {
     ("system", "macros"): "sys_macros",
     ("system", "materialized_views"): "sys_materialized",
     ("system", "settings"): "sys_settings",
+    ("system", "holds"): "sys_holds",
     ("system", "policies"): "sys_policies",
     ("system", "access_policies"): "sys_access_policies",
     ("system", "tags"): "sys_tags",
@@ -63,10 +64,6 @@ _TRANSACTIONS = {
 }
 _ATTEMPTS = "instance n run step state owner started_at ended_at error_code error log metrics"
 _SAME_NAMES = {
-    "holds": (
-        "id scope table_id predicate subject_column reason placed_by placed_at released_by"
-        " released_at"
-    ),
     "jobs": (
         "id kind table_name state attempt dry_run cause user_name options started_at ended_at"
         " rows_read rows_written rows_removed bytes_read bytes_written bytes_removed"

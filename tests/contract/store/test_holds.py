@@ -101,6 +101,16 @@ def _actions(con: Connection) -> list[str]:
 
 
 @pytest.mark.also_on("hive")
+def test_a_condition_is_shown_with_the_names_of_today(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
+    con.execute("PLACE HOLD ON t WHERE a / 2 > k REASON 'x'")
+    con.execute("ALTER TABLE t RENAME a TO b")
+    (((shown, at),),) = [rows(con, "SELECT predicate, placed_at IS NULL FROM system.holds")]
+    assert (shown.replace("//", "/"), at) == ("b / 2 > k", False)
+
+
+@pytest.mark.also_on("hive")
 def test_a_hold_that_is_placed_later_brings_back_what_it_covers(con: Connection) -> None:
     make(con)
     assert submit(con).state.value == "ACCEPTED"
