@@ -401,7 +401,7 @@ class Reads:
         moments = [self.point(p) for p in clause.points]
         with self._in_the_past(moments[-1] if moments else None):
             found = find_relation(node, self.context, moments[-1].point if moments else None)
-        found = check_versioned(found, node, self.context.catalog)
+        found = check_versioned(found, node, self.context.catalog, moments)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
         query = self._past(found).versions_in(clause.span, [m.version for m in moments], versioned)
@@ -420,7 +420,7 @@ class Reads:
         moments = [self.point(p) for p in call.points]
         with self._in_the_past(moments[-1] if moments else None):
             found = find_relation(call.table, self.context, moments[-1].point if moments else None)
-        found = check_versioned(found, node, self.context.catalog)
+        found = check_versioned(found, node, self.context.catalog, moments)
         self._shape(found, "row versions", name)
         points = [m.version for m in moments]
         policies = self._policies(found)

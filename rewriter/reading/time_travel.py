@@ -10,6 +10,7 @@ and says what to evaluate; it evaluates nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
@@ -18,6 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from journal.model.copied_rows import moved_from
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PointRequest, Query, TransactionBoundary
@@ -298,8 +300,14 @@ def _refusal(table: exp.Table, what: str, advice: str) -> PalimpsestError:
     )
 
 
-def check_versioned(found: Relation, node: exp.Expr, catalog: CatalogSnapshot) -> Table:
-    """The table whose past a clause reads; raises for views and temporary tables."""
+def check_versioned(
+    found: Relation, node: exp.Expr, catalog: CatalogSnapshot, span: Sequence[Moment] = ()
+) -> Table:
+    """The table whose past a clause reads, in a span of time.
+
+    Raises WRONG_OBJECT for views and temporary tables, and TIME_POINT for a span that begins before
+    its rows moved here from another journal.
+    """
     if isinstance(found, View):
         raise PalimpsestError(
             Code.WRONG_OBJECT,
@@ -319,6 +327,14 @@ def check_versioned(found: Relation, node: exp.Expr, catalog: CatalogSnapshot) -
             Code.WRONG_OBJECT,
             f"{found.name} is a temporary table, which keeps no history",
             advice=f"use an ordinary table; one that it hides is {catalog.home}.{found.name.name}",
+            position=position_of(node),
+        )
+    if span and moved_from(found) and span[0].point.catalog.by_id(found.id) is None:
+        raise PalimpsestError(
+            Code.TIME_POINT,
+            f"the rows of {found.name} moved to another journal when its primary key changed,"
+            " and the span begins before that",
+            advice="begin after that, or end before it; a read AS OF a point finds either",
             position=position_of(node),
         )
     return found

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.model.copied_rows import moved_from
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_SNAPSHOT,
     Count,
+    PointRequest,
     Query,
     Stage,
     StatementKind,
@@ -27,6 +29,7 @@ from journal.model.plan import (
 from journal.model.schema import Table
 from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
+from rewriter.definitions.generated_values import writable_columns
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.around import rewrite_around
 from rewriter.reading.history import Past, comparable
@@ -37,6 +40,7 @@ from rewriter.statement import Restore, Source
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps
 from rewriter.writing.references import reference_guards
+from rewriter.writing.replaced_rows import replaced_rows
 from rewriter.writing.target import physical_rows, target_outputs
 
 STAGE = "changed"
@@ -52,6 +56,8 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     check_versioned(table, statement.table, context.catalog)
     if RowSecurity.of(table, context) is not None:
         raise refuse_restricted("restore", table, "its owner may")
+    if statement.source is None and (earlier := _earlier_table(statement, table, context)):
+        return _restored_from(earlier, table, statement, context)
     past = statement.source or _moment(statement, table, reads)
     sides = _Sides(table, reads, past)
     steps: list[Step] = []
@@ -69,18 +75,54 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     return reads.plan(StatementKind.WRITE, steps, table, "RESTORE")
 
 
+def _earlier_table(statement: Restore, table: Table, context: RewriteContext) -> Table | None:
+    """What the table was then, if its rows moved to another journal afterwards; else None."""
+    ids = moved_from(table)
+    catalog = context.times(_request(statement)).catalog if ids else context.catalog
+    if catalog.by_id(table.id) is not None:
+        return None
+    return next((found for found in map(catalog.by_id, sorted(ids)) if found is not None), None)
+
+
+def _restored_from(
+    earlier: Table, table: Table, statement: Restore, context: RewriteContext
+) -> StatementPlan:
+    """The plan that puts the rows of then in the place of all there are: no key connects the two.
+
+    Columns that it did not have then get their defaults. Raises NOT_SUPPORTED for a condition.
+    """
+    if statement.where is not None:
+        then = f"{statement.kind} AS OF {statement.point.sql(dialect='duckdb')}"
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"RESTORE .. WHERE of {table.name} from before its primary key changed: its rows"
+            " then are in another journal",
+            advice=f"RESTORE the whole table, or INSERT rows of {table.name.name} {then}",
+            position=position_of(statement.table),
+        )
+    before = {column.physical: column for column in earlier.columns}
+    given = [c for c in writable_columns(table.columns) if c.physical in before]
+    clause = exp.Version(this=statement.kind, kind="AS OF", expression=statement.point)
+    source = exp.Table(this=ident(earlier.name.name), db=ident(earlier.name.schema), version=clause)
+    rows = exp.select(*[column(before[c.physical].name) for c in given]).from_(source)
+    within = replace(context, dialect="duckdb", as_of=None, batch=False)
+    return replace(replaced_rows(table, rows, within, given=given), tag="RESTORE")
+
+
+def _request(statement: Restore) -> PointRequest:
+    where, by_number = position_of(statement.table), statement.kind == "VERSION"
+    at = TransactionBoundary.AT
+    return point_request(statement.point, at, by_number=by_number, position=where)
+
+
 def _moment(statement: Restore, table: Table, reads: Reads) -> Moment:
-    where = position_of(statement.table)
-    by_number = statement.kind == "VERSION"
-    moment = reads.point(
-        point_request(statement.point, TransactionBoundary.AT, by_number=by_number, position=where)
-    )
+    moment = reads.point(_request(statement))
     if moment.point.catalog.by_id(table.id) is None:
         raise PalimpsestError(
             Code.TIME_POINT,
             f"{table.name} did not exist at {statement.point.sql(dialect='duckdb')}",
             advice="name a later point in time; DROP the table if it shall be gone",
-            position=where,
+            position=position_of(statement.table),
         )
     return moment
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.plan import Query, Stage, StatementPlan, Step
-from journal.model.schema import Table
+from journal.model.schema import Column, Table
 from journal.model.triggers import INSERT
 from rewriter.context import RewriteContext
 from rewriter.reading.read_rewriter import Reads
@@ -60,12 +60,20 @@ def overwrite_part(
 
 
 def replaced_rows(
-    table: Table, rows: exp.Query, context: RewriteContext, *, is_new: bool = False
+    table: Table,
+    rows: exp.Query,
+    context: RewriteContext,
+    *,
+    is_new: bool = False,
+    given: list[Column] | None = None,
 ) -> StatementPlan:
-    """The plan that puts a query's rows into a table, which has others unless it ``is_new``."""
+    """The plan that puts a query's rows into a table, which has others unless it ``is_new``.
+
+    ``given`` are the columns that the query has, if it has not all.
+    """
     reads, part = Reads(context), PartNames()
     target = AliasedTable(table, table.name.name)
-    found = NewRows(reads, table, part, exp.Insert(expression=rows), None)
+    found = NewRows(reads, table, part, exp.Insert(expression=rows, overriding="SYSTEM"), given)
     result = ReturningClause(None, target.alias)
     if is_new:
         stage = part.relation_name("changed")

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 
 from journal.erasure.requests import OPEN, ErasureRequest
+from journal.model.copied_rows import moved_from
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
@@ -116,11 +117,35 @@ def _source(run: BackupRun, given: RestoreOptions) -> Iterator[Callable[[], Back
             yield lambda: everything
         else:
             table = str(run.table.name)
+            if given.name is None or named is None:
+                _check_not_earlier(run, given.name)
             chosen = _latest(run, known) if given.name is None else given.name
             backup = backups.backup_named(known, chosen, table)
             stack.enter_context(_pinned(run, backup))
             # An erasure may take rows out of it meanwhile.
             yield lambda: backups.backup_named(run.backups(), chosen, table)
+
+
+def _check_not_earlier(run: BackupRun, name: str | None) -> None:
+    """Raise BACKUP for a backup from before the rows of the table moved to another journal.
+
+    Without a name the last such is meant, if there is no other.
+    """
+    before = moved_from(run.table)
+    if not before or (name is None and run.backups()):
+        return
+    with run.journal.reading_session() as session:
+        named = [b for b in backups.load(session) if name in {None, b.name}]
+    found = [b for b in named if b.table_id in before]
+    if found:
+        last = max(found, key=lambda backup: backup.version)
+        raise PalimpsestError(
+            Code.BACKUP,
+            f'the backup "{last.name}" of {run.table.name} is from before its primary key'
+            " changed, when its rows were in another journal",
+            advice=f"RESTORE TABLE {run.table.name} TO VERSION AS OF {last.version} brings back the"
+            " rows of then",
+        )
 
 
 def _latest(run: BackupRun, known: list[Backup]) -> str:
