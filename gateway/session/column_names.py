@@ -81,7 +81,7 @@ def client_names(
     if len(written) != len(nodes):
         return found
     for number, place in _places(nodes, len(found)):
-        if not isinstance(nodes[number].unnest(), exp.Alias | exp.Column):
+        if not isinstance(nodes[number].unnest(), exp.Alias | exp.Column | exp.PositionalColumn):
             found[place] = replace(found[place], name=written[number])
     return found
 

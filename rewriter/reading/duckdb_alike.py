@@ -1,8 +1,8 @@
 """Values of one type where DuckDB's dialect has numbers of several, on a PostgreSQL store. Pure.
 
+SELECT 1 UNION SELECT 'a'              texts, and of truths and numbers numbers
 SELECT 1.5 UNION SELECT 2             1.5 and 2.0, as of (VALUES (1.5), (2)) and [1.5, 2]
 coalesce(1.5, 2)                      a number with the digits of both
-CREATE TABLE t AS SELECT 1.5 AS a     a column of DECIMAL(2,1)
 
 PostgreSQL's NUMERIC has the digits of each value.
 """
@@ -14,8 +14,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.sql.relations import ident
+from rewriter.reading.duckdb_casts import text_of
 from rewriter.reading.duckdb_decimals import common_decimal
-from rewriter.reading.duckdb_types import DuckDBTypes
+from rewriter.reading.duckdb_outputs import selects_of
+from rewriter.reading.duckdb_truths import NUMBERS
+from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
 from rewriter.reading.spelling import result_spelling
 
 CHOICES = (exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least)
@@ -75,14 +78,16 @@ def spell_set(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     ):
         return None
     made = node.copy()
-    sides, copies = _selects(node), _selects(made)
+    sides, copies = selects_of(node), selects_of(made)
     if len({len(side.expressions) for side in sides}) != 1:
         return None
     if any(output.is_star for side in sides for output in side.expressions):
         return None
     for place, output in enumerate(sides[0].expressions):
         values = [side.expressions[place].unalias() for side in sides]
-        _align(values, [side.expressions[place].unalias() for side in copies], types)
+        given = [side.expressions[place].unalias() for side in copies]
+        if not _align_texts(values, given, types):
+            _align(values, given, types)
         named = copies[0].expressions[place]
         if isinstance(named, exp.Cast) and not isinstance(output, exp.Cast):
             named.replace(exp.alias_(named.copy(), ident(_name(output)), copy=False))
@@ -93,30 +98,31 @@ def _name(output: exp.Expr) -> str:
     return output.name if isinstance(output, exp.Column) else result_spelling(output)
 
 
-def spell_made(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """The outputs of the query that a table or view is made of."""
-    if not isinstance(node.expression, exp.Query):
-        return None
-    made = node.copy()
-    for side, copied in zip(_selects(node.expression), _selects(made.expression), strict=True):
-        for output, other in zip(side.expressions, copied.expressions, strict=True):
-            value = output.unalias()
-            kind = types.of(value).kind or ""
-            if kind.startswith("DECIMAL(") and not isinstance(value, exp.Column | exp.Cast):
-                inner = other.unalias()
-                cast: exp.Expr = exp.cast(inner.copy(), kind, dialect="duckdb")
-                if inner is other:
-                    cast = exp.alias_(cast, ident(result_spelling(output)), copy=False)
-                inner.replace(cast)
-    return None if made == node else made
+def _align_texts(
+    values: Sequence[exp.Expr], copies: Sequence[exp.Expr], types: DuckDBTypes
+) -> bool:
+    """Cast what stands beside texts to texts, and truths beside numbers to numbers, in the copies.
+
+    False for values that are not told, and where there is nothing to cast.
+    """
+    told = [value for value in values if not isinstance(value, exp.Null)]
+    kinds = {types.kind_of(value) for value in told}
+    if len(kinds) < 2 or not kinds <= _SIMPLE:
+        return False
+    numbers = kinds - {"BOOLEAN"}
+    is_text = bool(kinds & TEXTS)
+    if not is_text and not ("BOOLEAN" in kinds and numbers <= NUMBERS):
+        return False
+    for value, copied in zip(values, copies, strict=True):
+        kind = types.kind_of(value)
+        if is_text and kind not in TEXTS and not isinstance(value, exp.Null):
+            copied.replace(exp.cast(text_of(value, types).copy(), "VARCHAR"))
+        elif not is_text and kind == "BOOLEAN":
+            copied.replace(exp.cast(value.copy(), "INT"))
+    return True
 
 
-def _selects(query: exp.Expr) -> list[exp.Expr]:
-    """The SELECTs of a query, whose rows are its own."""
-    inner = query.unnest()
-    if isinstance(inner, exp.SetOperation):
-        return [*_selects(inner.this), *_selects(inner.expression)]
-    return [inner] if isinstance(inner, exp.Select) else []
+_SIMPLE = NUMBERS | TEXTS | {"BOOLEAN", "DATE", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "INTERVAL"}
 
 
 def _align(values: Sequence[exp.Expr], copies: Sequence[exp.Expr], types: DuckDBTypes) -> None:

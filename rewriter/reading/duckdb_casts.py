@@ -73,7 +73,7 @@ def spell_joined(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     parts = [node.this, node.expression] if isinstance(node, exp.DPipe) else node.expressions
     if isinstance(node, exp.DPipe) and types.kind_of(node) != "VARCHAR":
         return None
-    shown = [_text_of(part, types) for part in parts]
+    shown = [text_of(part, types) for part in parts]
     if all(new is old for new, old in zip(shown, parts, strict=True)):
         return None
     made = node.copy()
@@ -85,7 +85,8 @@ def spell_joined(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return made
 
 
-def _text_of(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
+def text_of(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
+    """A value of which PostgreSQL makes DuckDB's text: itself, or that text."""
     if _has_own_text(value, types):
         return _duckdb_text(value, types)
     return exp.cast(value.copy(), "VARCHAR") if types.kind_of(value) == "BOOLEAN" else value

@@ -30,6 +30,9 @@ CHECKED: tuple[type[exp.Expr], ...] = (
     exp.DataType,
     exp.Cast,
     exp.CollateColumnConstraint,
+    exp.GroupConcat,
+    exp.PercentileCont,
+    exp.PercentileDisc,
 )
 
 
@@ -57,6 +60,19 @@ def check_node(node: exp.Expr) -> None:
                 check_bytes(node.this.name, node)
         case exp.CollateColumnConstraint():
             check_collation(node)
+        case exp.GroupConcat():
+            _check_constant(node.args.get("separator"), "the separator of string_agg")
+        case exp.PercentileCont() | exp.PercentileDisc():
+            place = node.args.get("expression")
+            place = place.this if isinstance(place, exp.Order) else place
+            _check_constant(place, "the place of a quantile")
+            if isinstance(place, exp.Null):
+                raise _refused(Code.BIND, "the place of a quantile is NULL", "write 0.5", node)
+
+
+def _check_constant(value: exp.Expr | None, what: str) -> None:
+    if value is not None and value.find(exp.Column, exp.Rand) is not None:
+        raise _refused(Code.BIND, f"{what} must be a constant", "write it there", value)
 
 
 def check_bytes(text: str, node: exp.Expr) -> None:

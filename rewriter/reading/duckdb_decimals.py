@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 _MAX = 38
+_SMALL = 18
 _WIDTHS = {
     "TINYINT": 3,
     "SMALLINT": 5,
@@ -41,16 +42,35 @@ def made_decimal(node: exp.Expr, left: str | None, right: str | None) -> str | N
     if one is None or other is None:
         return None
     if isinstance(node, exp.Mul):
-        return _named(one[0] + other[0], one[1] + other[1])
+        scale = one[1] + other[1]
+        return _named(_kept_small(one[0] + other[0], scale, one, other), scale)
     scale = max(one[1], other[1])
-    whole = max(one[0] - one[1], other[0] - other[1])
-    return _named(whole + scale + isinstance(node, exp.Add | exp.Sub), scale)
+    width = max(one[0] - one[1], other[0] - other[1]) + scale
+    if isinstance(node, exp.Add | exp.Sub):
+        width = _kept_small(width + 1, scale, one, other)
+    return _named(width, scale)
+
+
+def _kept_small(width: int, scale: int, *sides: tuple[int, int]) -> int:
+    """The width of a result, which is one of 64 bits as long as both sides are."""
+    is_small = width > _SMALL > scale and all(side[0] <= _SMALL for side in sides)
+    return _SMALL if is_small else width
 
 
 def summed_decimal(kind: str | None) -> str | None:
     """The type of a sum of DECIMALs; None for other types."""
     found = _digits(kind) if _is_decimal(kind) else None
     return None if found is None else _named(_MAX, found[1])
+
+
+def rounded_decimal(node: exp.Expr, kind: str | None) -> str | None:
+    """The type of a DECIMAL without some of its digits, which only a constant tells."""
+    found = _digits(kind) if _is_decimal(kind) else None
+    places = node.args.get("decimals") or exp.Literal.number(0)
+    sign, number = (-1, places.this) if isinstance(places, exp.Neg) else (1, places)
+    if found is None or not (isinstance(number, exp.Literal) and number.is_int):
+        return None
+    return _named(found[0], min(found[1], max(sign * int(number.name), 0)))
 
 
 def common_decimal(kinds: Sequence[str | None]) -> str | None:

@@ -1,6 +1,7 @@
 """Lists of whole numbers of several widths in DuckDB's dialect on a PostgreSQL store. Pure.
 
 l || k                                     NULL, if one of them is
+unnest([[1], [2]])                         its lists, not the elements of these
 l = [1], l || [1], CASE .. THEN l ELSE [1] END    of the wider type, which PostgreSQL does not find
 """
 
@@ -8,14 +9,22 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import call
+from rewriter.name_resolution import position_of
 from rewriter.reading.duckdb_types import WHOLE, DuckDBTypes
 
 MIXED = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Case, exp.Coalesce),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.ArrayConcat, exp.DPipe, exp.ArrayContainsAll, exp.ArrayOverlaps),
     exp.Anonymous,
 )
 _PAIRED = frozenset("list_has_any list_has_all array_has_any array_has_all".split())
+
+
+_OF_NULLS = "NULL"
+"""Stands for the elements of a list of nothing but NULL."""
 
 
 def widen_lists(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -24,7 +33,7 @@ def widen_lists(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     known = {kind for kind in kinds if kind}
     if len(known) < 2:
         return None
-    widest = max(known, key=WHOLE.index)
+    widest = max(known - {_OF_NULLS}, key=WHOLE.index)
     made = node.copy()
     for value, kind in zip(_values(made), kinds, strict=True):
         if kind not in {None, widest}:
@@ -57,6 +66,43 @@ def _values(node: exp.Expr) -> list[exp.Expr]:
 
 def _element(value: exp.Expr, types: DuckDBTypes) -> str | None:
     """The type of the whole numbers in a list; None for all else."""
+    if isinstance(value, exp.Array) and value.expressions:
+        if all(isinstance(part, exp.Null) for part in value.expressions):
+            return _OF_NULLS
     kind = types.of(value).kind or ""
     name = {"INT[]": "INTEGER[]"}.get(kind, kind).removesuffix("[]")
     return name if name in WHOLE and kind.endswith("[]") else None
+
+
+def spell_elements(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """The elements of NULL, of which PostgreSQL asks the type, and the lists in a list."""
+    value = node.this if isinstance(node, exp.Explode) else node.expressions[0]
+    made: exp.Expr = node.copy()
+    if isinstance(node, exp.Explode) and any(_is_recursive(e) for e in node.expressions):
+        made.set("expressions", None)
+        return made
+    if (types.of(value).kind or "").endswith("[][]"):
+        return _inner_lists(node)
+    if not isinstance(value, exp.Null):
+        return None
+    none = exp.cast(exp.Null(), "INT[]", dialect="duckdb")
+    made.set(*(("this", none) if isinstance(node, exp.Explode) else ("expressions", [none])))
+    return made
+
+
+def _inner_lists(node: exp.Expr) -> exp.Expr:
+    """The lists in a list; raises NOT_SUPPORTED where they are rows of FROM."""
+    if isinstance(node, exp.Explode):
+        return call("inner_lists", node.this)
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "a PostgreSQL store has no unnest of a list of lists in FROM",
+        advice="write it as an output of a query: SELECT unnest(l)",
+        position=position_of(node),
+    )
+
+
+def _is_recursive(argument: exp.Expr) -> bool:
+    """True for ``recursive := true``, as which PostgreSQL takes any list apart."""
+    is_told = isinstance(argument, exp.PropertyEQ) and argument.name.lower() == "recursive"
+    return is_told and isinstance(argument.expression, exp.Boolean) and argument.expression.this

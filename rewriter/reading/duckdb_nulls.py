@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from rewriter.reading.duckdb_types import DuckDBTypes
+from rewriter.reading.duckdb_casts import text_of
+from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
 
 ELEMENTWISE = (exp.Transform, exp.ArrayFilter, exp.ArraySort, exp.ArraySlice)
 _NAMES = frozenset(
@@ -45,17 +46,37 @@ def of_no_list(node: exp.Expr) -> bool:
     return isinstance(node.this, exp.Null)
 
 
-def spell_string_agg(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """What joins texts with NULL between them is NULL."""
+def spell_string_agg(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """What joins texts with NULL between them is NULL; it joins the texts of other values."""
     separator = node.args.get("separator")
     if isinstance(node.this, exp.Null) and not isinstance(separator, exp.Null):
         made = node.copy()
         made.set("this", exp.cast(exp.Null(), "VARCHAR"))
         return made
     if not isinstance(separator, exp.Null):
-        return None
+        return _of_texts(node, types)
     nothing = exp.cast(exp.Null(), "VARCHAR")
     return exp.GroupConcat(this=nothing, separator=exp.Literal.string(","))
+
+
+def _of_texts(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``string_agg`` of values that are no texts, which PostgreSQL asks for."""
+    value = _joined_value(node)
+    if (types.kind_of(value) or "VARCHAR") in TEXTS:
+        return None
+    made = node.copy()
+    text = exp.cast(text_of(value, types).copy(), "VARCHAR")
+    _joined_value(made).replace(text)
+    return made
+
+
+def _joined_value(node: exp.Expr) -> exp.Expr:
+    """What is joined, without DISTINCT and ORDER BY around it."""
+    value = node.this
+    while isinstance(value, exp.Order | exp.Distinct):
+        value = value.expressions[0] if isinstance(value, exp.Distinct) else value.this
+    assert isinstance(value, exp.Expr)
+    return value
 
 
 def spell_joined_list(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:

@@ -44,6 +44,23 @@ def spell_quotient(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return made
 
 
+def spell_whole_quotient(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``//`` of HUGEINTs, cut off as those of all whole numbers."""
+    if types.kind_of(node) != "HUGEINT":
+        return None
+    sides = (exp.cast(side.copy(), "BIGNUM") for side in (node.this, node.expression))
+    return call("cut_quotient", *sides)
+
+
+def spell_shift(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A shift beyond the bits of a number, which PostgreSQL takes for one by fewer of them."""
+    kinds = {types.kind_of(side) for side in (node.this, node.expression)}
+    if not kinds <= {"INTEGER", "BIGINT"}:
+        return None
+    name = "left_shift" if isinstance(node, exp.BitwiseLeftShift) else "right_shift"
+    return call(name, node.this, node.expression)
+
+
 def spell_whole(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     """A DOUBLE, if it is of a HUGEINT."""
     if types.kind_of(node.this) != "HUGEINT" or node.args.get("decimals") is not None:
@@ -87,6 +104,7 @@ COUNTED: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Lead: ("offset",),
     exp.Ntile: ("this",),
     exp.NthValue: ("offset",),
+    exp.TimeFromParts: ("hour", "min"),
     exp.TimestampFromParts: ("year", "month", "day", "hour", "min"),
 }
 """The counts and places that a function takes."""

@@ -31,14 +31,22 @@ from rewriter.reading.duckdb_alike import (
     CHOICES,
     spell_choice,
     spell_list,
-    spell_made,
     spell_rows_of_values,
     spell_set,
 )
 from rewriter.reading.duckdb_casts import spell_cast, spell_joined, spell_try_cast
 from rewriter.reading.duckdb_checks import CHECKED, check_node
 from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, sum_of
-from rewriter.reading.duckdb_lists import MIXED, join_lists, widen_lists
+from rewriter.reading.duckdb_formats import spell_format
+from rewriter.reading.duckdb_json import MADE, spell_dense, spell_json_call, spell_json_cast
+from rewriter.reading.duckdb_lists import MIXED, join_lists, spell_elements, widen_lists
+from rewriter.reading.duckdb_moments import (
+    HOURS,
+    moment_of_part,
+    spell_hour,
+    spell_infinite,
+    spell_interval,
+)
 from rewriter.reading.duckdb_names import (
     columns_like,
     spell_place,
@@ -62,13 +70,16 @@ from rewriter.reading.duckdb_numbers import (
     spell_quotient,
     spell_rounded,
     spell_series,
+    spell_shift,
     spell_whole,
+    spell_whole_quotient,
 )
+from rewriter.reading.duckdb_outputs import COUNTS, named_outputs, spell_count, spell_made
 from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
 from rewriter.reading.duckdb_recursion import spell_recursion
 from rewriter.reading.duckdb_rows import spell_rows
-from rewriter.reading.duckdb_sources import with_laterals
-from rewriter.reading.duckdb_structs import refuse_row, refuse_whole_row
+from rewriter.reading.duckdb_sources import name_series, with_laterals
+from rewriter.reading.duckdb_structs import no_struct, refuse_row, refuse_whole_row
 from rewriter.reading.duckdb_truths import (
     COLLATED,
     TRUTHS,
@@ -99,6 +110,7 @@ def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
         check_node(node)
     if isinstance(tree, exp.Alter) or (isinstance(tree, exp.Create) and tree.kind == "INDEX"):
         return tree
+    tree = named_outputs(tree)
     types = DuckDBTypes(context)
     if not any(_in_words_of_postgres(node, types) is not None for node in tree.find_all(*_KINDS)):
         return _with_whole_sums(tree, types)
@@ -207,8 +219,9 @@ _OVERLAID = (
 )
 
 
-def _extract(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    return call("date_part", node.name.lower(), node.expression)
+def _extract(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    moment = moment_of_part(node.this, node.expression, types)
+    return call("date_part", node.name.lower(), moment)
 
 
 def _of_null(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -250,8 +263,15 @@ def _called(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         return fill("(CASE WHEN slept IS NULL THEN 1 END)", slept=node)
     if function_name(node) == "json_array_length":
         return call("json_list_length", *node.expressions)
-    is_one = function_name(node) in {"to_json", "json_quote"} and len(node.expressions) == 1
-    return call("json_of", node.expressions[0]) if is_one else None
+    if function_name(node) in {"date_part", "datepart"} and len(node.expressions) == 2:
+        unit, moment = node.expressions
+        if isinstance(unit, exp.Array):
+            raise no_struct("several parts of a moment at once", node)
+        given = moment_of_part(unit, moment, types)
+        return None if given == moment else call("date_part", unit, given)
+    if function_name(node) == "printf":
+        return spell_format(node, types)
+    return spell_json_call(node, types) if function_name(node) in MADE else None
 
 
 def _select(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -302,26 +322,6 @@ def _compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return compared(node, types) if made is None else made
 
 
-def _no_elements(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """The elements of NULL, of which PostgreSQL asks the type."""
-    value = node.this if isinstance(node, exp.Explode) else node.expressions[0]
-    made: exp.Expr = node.copy()
-    if isinstance(node, exp.Explode) and any(_is_recursive(e) for e in node.expressions):
-        made.set("expressions", None)
-        return made
-    if not isinstance(value, exp.Null):
-        return None
-    none = exp.cast(exp.Null(), "INT[]", dialect="duckdb")
-    made.set(*(("this", none) if isinstance(node, exp.Explode) else ("expressions", [none])))
-    return made
-
-
-def _is_recursive(argument: exp.Expr) -> bool:
-    """True for ``recursive := true``, as which PostgreSQL takes any list apart."""
-    is_told = isinstance(argument, exp.PropertyEQ) and argument.name.lower() == "recursive"
-    return is_told and isinstance(argument.expression, exp.Boolean) and argument.expression.this
-
-
 _FULL_NAMES = {
     "INT": "INTEGER",
     "TEXT": "VARCHAR",
@@ -334,16 +334,25 @@ _FULL_NAMES = {
 Spell = Callable[[exp.Expr, DuckDBTypes], exp.Expr | None]
 _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Bracket: _bracket,
-    exp.Cast: spell_cast,
+    exp.Cast: lambda node, types: spell_json_cast(node, types) or spell_cast(node, types),
     exp.TryCast: spell_try_cast,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), spell_arithmetic),
     exp.Div: spell_quotient,
+    exp.IntDiv: spell_whole_quotient,
+    **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), spell_shift),
     exp.DPipe: lambda node, types: spell_joined(node, types) or join_lists(node, types),
     **dict.fromkeys((exp.Concat, exp.ConcatWs), spell_joined),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     exp.SimilarTo: _similar,
     exp.Star: lambda node, _: columns_like(node) if node.args.get("ilike") else None,
     exp.Extract: _extract,
+    exp.Interval: spell_interval,
+    **dict.fromkeys(HOURS, spell_hour),
+    exp.IsInf: spell_infinite,
+    exp.Format: spell_format,
+    exp.ParseJSON: spell_dense,
+    **dict.fromkeys((exp.JSONObject, exp.JSONArray), spell_json_call),
+    exp.Table: name_series,
     exp.Overlay: _overlaid,
     exp.Reverse: lambda node, _: call("reverse_graphemes", node.this),
     exp.Sum: _sum,
@@ -373,13 +382,14 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), spell_set),
     exp.Values: spell_rows_of_values,
     exp.Array: spell_list,
-    exp.Create: spell_made,
+    **dict.fromkeys((exp.Create, exp.Describe), spell_made),
+    **dict.fromkeys(COUNTS, spell_count),
     exp.With: spell_recursion,
     **dict.fromkeys((exp.Insert, exp.Update, exp.Merge), assigned),
     **dict.fromkeys(COMPARISONS, compared),
     **dict.fromkeys(TRUTHS, spell_truth),
     **dict.fromkeys((exp.Collate, exp.Ordered), spell_collation),
     **dict.fromkeys((*COLLATED, exp.In), _compared),
-    **dict.fromkeys((exp.Explode, exp.Unnest), _no_elements),
+    **dict.fromkeys((exp.Explode, exp.Unnest), spell_elements),
 }
 _KINDS: tuple[type[exp.Expr], ...] = (*_SPELLED, *MIXED, *CHOICES)

@@ -1,6 +1,7 @@
-"""Subqueries in FROM that name what stands before them, on a PostgreSQL store. Pure.
+"""Subqueries and series in FROM, on a PostgreSQL store. Pure.
 
 FROM t, (SELECT unnest(t.l)) AS u    DuckDB needs no LATERAL for it
+FROM range(3) AS r                   its column is r
 """
 
 from __future__ import annotations
@@ -54,3 +55,18 @@ def _owners(query: exp.Query) -> Iterator[str]:
     for column in query.find_all(exp.Column):
         if column.table and not column.db:
             yield column.table
+
+
+def name_series(node: exp.Expr, _: object) -> exp.Expr | None:
+    """``range(3) AS r``, whose column is r, unless the query says ``range``."""
+    alias, called = node.args.get("alias"), node.this
+    if not isinstance(called, exp.GenerateSeries) or not isinstance(alias, exp.TableAlias):
+        return None
+    name = "range" if called.args.get("is_end_exclusive") else "generate_series"
+    select = node.find_ancestor(exp.Select)
+    columns = [] if select is None else select.find_all(exp.Column)
+    if alias.columns or not alias.name or any(fold(column.name) == name for column in columns):
+        return None
+    made = node.copy()
+    made.args["alias"].set("columns", [alias.this.copy()])
+    return made

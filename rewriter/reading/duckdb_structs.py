@@ -26,7 +26,7 @@ def refuse_row(node: exp.Expr, _: DuckDBTypes) -> None:
     output = node.parent if isinstance(node.parent, exp.Alias) else node
     in_values = isinstance(node.parent, exp.Tuple) and isinstance(node.parent.parent, exp.Values)
     if in_values or (isinstance(output.parent, exp.Select) and output.arg_key == "expressions"):
-        raise _no_struct("a row as an output", node)
+        raise no_struct("a row as an output", node)
 
 
 def refuse_whole_row(node: exp.Expr, types: DuckDBTypes) -> None:
@@ -40,7 +40,7 @@ def refuse_whole_row(node: exp.Expr, types: DuckDBTypes) -> None:
     if any(fold(source.alias_or_name) == fold(node.name) for source in sources) and all(
         _lacks(source, node, types) for source in sources
     ):
-        raise _no_struct("a whole row as a value", node)
+        raise no_struct("a whole row as a value", node)
 
 
 def _lacks(source: exp.Expr, node: exp.Column, types: DuckDBTypes) -> bool:
@@ -57,7 +57,8 @@ def _has_one_column(source: exp.Expr) -> bool:
     return is_call or isinstance(source, exp.Unnest)
 
 
-def _no_struct(what: str, node: exp.Expr) -> PalimpsestError:
+def no_struct(what: str, node: exp.Expr) -> PalimpsestError:
+    """The refusal of what makes a STRUCT."""
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         f"a PostgreSQL store has no STRUCT values, such as {what}",

@@ -11,6 +11,7 @@ from rewriter.reading.duckdb_decimals import (
     common_decimal,
     literal_decimal,
     made_decimal,
+    rounded_decimal,
     summed_decimal,
 )
 from rewriter.reading.value_types import UNTOLD, ValueType, ValueTypes
@@ -22,6 +23,12 @@ WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _UNSIGNED = frozenset({"UTINYINT", "USMALLINT", "UINTEGER", "UINT", "UBIGINT", "UHUGEINT"})
 _SAME = {"INT": "INTEGER", "INT128": "HUGEINT", "TEXT": "VARCHAR", "REAL": "FLOAT"}
 _SUMMED = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
+COUNTING = (
+    *(exp.Length, exp.StrPosition, exp.ArraySize, exp.Grouping, exp.GroupingId),
+    *(exp.Year, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second, exp.Quarter, exp.Week),
+    *(exp.DayOfMonth, exp.DayOfWeek, exp.DayOfWeekIso, exp.DayOfYear, exp.WeekOfYear),
+)
+"""What gives a BIGINT."""
 _OF_TEXTS = (
     *(exp.Concat, exp.ConcatWs, exp.Upper, exp.Lower, exp.Substring, exp.Trim, exp.Replace),
     *(exp.Left, exp.Right, exp.Pad, exp.Repeat, exp.RegexpReplace, exp.GroupConcat, exp.MD5),
@@ -33,6 +40,18 @@ _DOUBLES = (
     *(exp.Avg, exp.Stddev, exp.Variance, exp.Sqrt, exp.Pow, exp.Rand, exp.Ln, exp.Log, exp.Exp),
     *(exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Pi),
 )
+
+_ROUNDED = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
+_KINDS: dict[type[exp.Expr], str] = {
+    exp.Factorial: "HUGEINT",
+    exp.Interval: "INTERVAL",
+    exp.StrToTime: "TIMESTAMP",
+    **dict.fromkeys(COUNTING, "BIGINT"),
+    **dict.fromkeys(_OF_TEXTS, "VARCHAR"),
+    **dict.fromkeys(_DOUBLES, "DOUBLE"),
+    exp.CountIf: "HUGEINT",
+}
+"""What such nodes give, whatever they are given."""
 
 
 class DuckDBTypes(ValueTypes):
@@ -51,18 +70,16 @@ class DuckDBTypes(ValueTypes):
             return literal_decimal(node.name) or "DOUBLE"
         if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
             return "BOOLEAN"
-        if isinstance(node, _OF_TEXTS):
-            return "VARCHAR"
+        if isinstance(node, exp.Literal) and node.is_int and int(node.name) > _LARGEST[3]:
+            return "HUGEINT" if int(node.name) <= _LARGEST[4] else "DOUBLE"
+        if type(node) in _KINDS:
+            return _KINDS[type(node)]
         if isinstance(node, exp.If) and node.args.get("false") is not None:
             return self._first([node.args["true"], node.args["false"]], depth).kind
         if isinstance(node, exp.Array) and node.expressions:
             return f"{self._element(node, depth)}[]"
-        if isinstance(node, exp.Factorial):
-            return "HUGEINT"
-        if isinstance(node, exp.Interval):
-            return "INTERVAL"
-        if isinstance(node, _DOUBLES):
-            return "DOUBLE"
+        if isinstance(node, _ROUNDED):
+            return rounded_decimal(node, self.of(node.this, depth).kind)
         if isinstance(node, exp.Sum):
             kind = self._short(node.this, depth)
             if kind in FLOATS:
@@ -83,6 +100,12 @@ class DuckDBTypes(ValueTypes):
             return self._quotient(node, depth)
         if isinstance(node, _SUMMED):
             return self._of_sum(node, depth)
+        if isinstance(node, exp.UnixToTime):
+            # Of a number of milliseconds; ``to_timestamp`` has a zone.
+            return "TIMESTAMP" if node.args.get("scale") is not None else "TIMESTAMPTZ"
+        if isinstance(node, exp.Anonymous) and node.name.lower() in {"date_part", "datepart"}:
+            unit = node.expressions[0].name.lower()
+            return "DOUBLE" if unit in {"epoch", "julian"} else "BIGINT"
         if isinstance(node, exp.DPipe):
             kinds = [self._short(side, depth) for side in (node.this, node.expression)]
             return "VARCHAR" if TEXTS & {*kinds} else None
@@ -137,6 +160,11 @@ class DuckDBTypes(ValueTypes):
             return None
         if FLOATS & {*kinds}:
             return "DOUBLE" if {"DOUBLE", None} & {*kinds} else "FLOAT"
+        if isinstance(node, exp.Add | exp.Sub) and kinds[0] == "DATE":
+            if kinds[1] == "INTEGER":
+                return "DATE"
+            if kinds[1] == "DATE" and isinstance(node, exp.Sub):
+                return "BIGINT"
         made = made_decimal(node, *(self.of(side, depth).kind for side in sides))
         kind = made or _widest_whole(list(zip(sides, kinds, strict=True)))
         return super()._made_kind(node, depth) if kind is None else kind

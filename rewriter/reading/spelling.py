@@ -168,6 +168,7 @@ _TYPES: dict[str, str] = {"TEXT": "VARCHAR", "INT": "INTEGER"}
 _SPELLINGS: dict[type[exp.Expr], Spell] = {
     **{kind: _binary(operator) for kind, operator in _BINARY.items()},
     exp.Identifier: _identifier,
+    exp.Boolean: lambda node: _sql(node).lower(),
     exp.Like: _like("~~"),
     exp.ILike: _like("~~*"),
     exp.CurrentUser: lambda _: "current_user",

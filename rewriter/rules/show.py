@@ -109,7 +109,7 @@ def rewrite_describe(ast: exp.Describe, context: RewriteContext) -> StatementPla
         return _history(Show("HISTORY", ast.this), reads)
     if isinstance(ast.this, exp.Table):
         return _columns(Show("COLUMNS", ast.this), reads)
-    if not isinstance(ast.this, exp.Query):
+    if not isinstance(ast.this, exp.Query | exp.Values):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             "DESCRIBE takes a table or a query",

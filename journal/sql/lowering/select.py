@@ -164,7 +164,7 @@ def _outputs(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
     return None if found is None or not all(found) else found
 
 
-def result_names(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
+def result_names(query: exp.Query | exp.Values, known: Known = _NOTHING) -> list[str] | None:
     """Names of a query's columns as written, "" where it gives none; None if it does not say.
 
     ``known`` are the columns of relations that the tree only names.

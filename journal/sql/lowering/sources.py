@@ -13,6 +13,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.relations import column, ident, union_all
 
 _SAMPLED = "_palimpsest_sampled"
+_JOINED = "_palimpsest_joined"
 _METHODS = frozenset({"BERNOULLI", "SYSTEM", "RESERVOIR"})
 _NEAREST: dict[type[exp.Expr], bool] = {exp.GTE: True, exp.GT: True, exp.LTE: False, exp.LT: False}
 """Whether the nearest row is the highest, where the left side is compared so with the right."""
@@ -148,6 +149,8 @@ def _name_joined(join: exp.Join) -> None:
         first = select.args["from_"].this
     if first is None or not first.alias_or_name:
         raise _refused("SEMI or ANTI JOIN .. USING like this", "give its condition behind ON")
+    if not join.this.alias_or_name:
+        join.this.set("alias", exp.TableAlias(this=ident(_JOINED)))
     sides = first.alias_or_name, join.this.alias_or_name
     equal = [
         exp.EQ(this=column(name.name, sides[0]), expression=column(name.name, sides[1]))

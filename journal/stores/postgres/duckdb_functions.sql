@@ -29,6 +29,9 @@ CREATE OR REPLACE FUNCTION _palimpsest.whole_quotient(numeric, numeric)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
 'SELECT _palimpsest.quotient($1::double precision, $2::double precision)'
 
+CREATE OR REPLACE FUNCTION _palimpsest.cut_quotient(numeric, numeric)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS 'SELECT div($1, $2)'
+
 CREATE OR REPLACE FUNCTION _palimpsest.float_remainder(double precision, double precision)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT CASE WHEN $2 = 0 OR abs($1) = 'Infinity' OR $1 = 'NaN' OR $2 = 'NaN'
@@ -183,6 +186,12 @@ RETURNS anyarray LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT CASE WHEN place BETWEEN 1 AND array_length($1, 1)
                 THEN ARRAY(SELECT unnest($1[place:place])) END
     FROM (SELECT CASE WHEN $2 < 0 THEN array_length($1, 1) + 1 + $2 ELSE $2 END AS place) AS places
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.inner_lists(anyarray)
+RETURNS SETOF anyarray LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT ARRAY(SELECT unnest($1[n:n])) FROM generate_series(1, array_length($1, 1)) AS n
+    ORDER BY n
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.list_intersect(anyarray, anyarray)
@@ -359,6 +368,58 @@ BEGIN
     END LOOP;
     RETURN made;
 END $$
+
+-- Shifts of the bits of a number: from the left none may get lost, nor reach the sign.
+CREATE OR REPLACE FUNCTION _palimpsest.left_shift(bigint, bigint)
+RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+BEGIN
+    IF $1 < 0 OR $2 NOT BETWEEN 0 AND 63 OR $1 > (9223372036854775807 >> $2::integer) THEN
+        RAISE EXCEPTION 'overflow in left shift (% << %)', $1, $2 USING ERRCODE = '22003';
+    END IF;
+    RETURN $1 << $2::integer;
+END $$
+
+CREATE OR REPLACE FUNCTION _palimpsest.left_shift(integer, integer)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+'SELECT _palimpsest.left_shift($1::bigint, $2::bigint)::integer'
+
+CREATE OR REPLACE FUNCTION _palimpsest.right_shift(bigint, bigint)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+'SELECT CASE WHEN $2 BETWEEN 0 AND 63 THEN $1 >> $2::integer ELSE 0 END'
+
+CREATE OR REPLACE FUNCTION _palimpsest.right_shift(integer, integer)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
+'SELECT CASE WHEN $2 BETWEEN 0 AND 31 THEN $1 >> $2 ELSE 0 END'
+
+-- A number with so many digits behind the point, as C writes it; its fraction has no error.
+CREATE OR REPLACE FUNCTION _palimpsest.fixed(double precision, integer)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN $1 = 'NaN' THEN 'nan' WHEN abs($1) = 'Infinity' THEN
+                    CASE WHEN $1 > 0 THEN 'inf' ELSE '-inf' END
+                WHEN $2 = 0 THEN sign || _palimpsest.nearest(abs($1))::text
+                ELSE sign || pg_catalog.round(_palimpsest.whole_number(trunc(abs($1)))
+                     + to_char(abs($1) - trunc(abs($1)),
+                               'FM0.' || repeat('0', least($2, 14)))::numeric, $2)::text END
+    FROM (SELECT CASE WHEN $1 < 0 OR $1::text = '-0' THEN '-' ELSE '' END AS sign) AS signed
+$$
+
+-- The whole part of a number with a comma behind each three digits.
+CREATE OR REPLACE FUNCTION _palimpsest.grouped(text)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT regexp_replace(split_part($1, '.', 1), '(\d)(?=(?:\d{3})+$)', '\1,', 'g')
+           || substr($1, length(split_part($1, '.', 1)) + 1)
+$$
+
+CREATE OR REPLACE FUNCTION _palimpsest.aligned(text, integer, filling text, align text)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN more <= 0 THEN $1 WHEN align = '<' THEN $1 || repeat(filling, more)
+                WHEN align = '^' THEN repeat(filling, more / 2) || $1
+                                      || repeat(filling, more - more / 2)
+                WHEN align = '0' AND $1 ~ '^[-+]'
+                THEN left($1, 1) || repeat('0', more) || substr($1, 2)
+                ELSE repeat(filling, more) || $1 END
+    FROM (SELECT $2 - length($1) AS more) AS missing
+$$
 
 CREATE OR REPLACE FUNCTION _palimpsest.isfinite(double precision)
 RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS
@@ -563,6 +624,10 @@ RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
     SELECT CASE WHEN $1 < interval '0' THEN interval '-1 microsecond'
                 ELSE interval '1 microsecond' END
 $$
+
+-- The text of JSON that is one value.
+CREATE OR REPLACE FUNCTION _palimpsest.json_scalar(json)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$SELECT $1 #>> '{}'$$
 
 -- JSON without blanks between its parts.
 CREATE OR REPLACE FUNCTION _palimpsest.json_dense(json)

@@ -163,9 +163,20 @@ def _numbers(node: exp.Expr) -> exp.Expr | None:
         place = node.parent if not isinstance(node.parent, exp.Alias) else node.parent.parent
         if not isinstance(place, exp.Select):
             return _up_to_end(node)
-    return call(
-        "ARRAY", exp.select(exp.Star()).from_(exp.Table(this=_up_to_end(node) or node.copy()))
-    )
+    rows = exp.Table(this=_up_to_end(node) or node.copy())
+    listed = call("ARRAY", exp.select(exp.Star()).from_(rows))
+    ends = [part for part in node.iter_expressions() if not _is_constant(part)]
+    if not ends:
+        return listed
+    is_null = exp.or_(*(exp.Is(this=part.copy(), expression=exp.Null()) for part in ends))
+    return exp.paren(exp.Case(ifs=[exp.If(this=exp.not_(is_null), true=listed)]), copy=False)
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    """True for a number or an interval that is written out, and for what makes it a moment."""
+    while isinstance(node, exp.Cast | exp.Neg | exp.Paren | exp.Interval):
+        node = node.this
+    return isinstance(node, exp.Literal)
 
 
 _SHORT = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("MICROSECOND"))

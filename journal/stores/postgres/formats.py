@@ -107,7 +107,12 @@ def _parsed(name: str, text: exp.Expr, how: exp.Expr | None) -> exp.Expr:
         spelt, before = f"YYYY {spelt}", "1900 "
     schema = exp.to_identifier("_palimpsest", quoted=True)
     made = call(name, exp.cast(text.copy(), "TEXT"), _shape(how.name), before, spelt)
-    return exp.Dot(this=schema, expression=made)
+    moment = exp.Dot(this=schema, expression=made)
+    return fill(_FROM_1969, "postgres", m=moment) if "%y" in _spelt_out(how.name) else moment
+
+
+_FROM_1969 = "(CASE WHEN EXTRACT(YEAR FROM m) = 2069 THEN m - INTERVAL '100 years' ELSE m END)"
+"""Two digits of a year from 69 on are of the century before; PostgreSQL says so from 70 on."""
 
 
 def _shape(how: str) -> str:

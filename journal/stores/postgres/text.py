@@ -249,6 +249,6 @@ def _fold(node: exp.Identifier) -> None:
 
 def _result_names(ast: exp.Expr) -> tuple[str, ...]:
     """Names of a query's columns as written; empty where the database names them."""
-    if not isinstance(ast, exp.Query):
+    if not isinstance(ast, exp.Query | exp.Values):
         return ()
     return tuple(result_names(ast) or ())

@@ -1,0 +1,61 @@
+"""Dates, times and intervals of DuckDB's dialect on a PostgreSQL store. Pure.
+
+INTERVAL 1.5 DAY, INTERVAL (c) HOUR     whole days and hours
+hour(d)                                 of a DATE 0, of which PostgreSQL says no hours
+isinf(d)                                of a moment, too
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.sql.builders import call
+from rewriter.reading.duckdb_types import WHOLE, DuckDBTypes
+
+HOURS = (exp.Hour, exp.Minute, exp.Second)
+_HOURS = frozenset(
+    "hour hours h hr hrs minute minutes m min mins second seconds s sec secs millisecond"
+    " milliseconds ms msec msecs microsecond microseconds us usec usecs".split()
+)
+_WITH_FRACTION = frozenset({"SECOND", "SECONDS", "MILLISECOND", "MILLISECONDS"})
+_FRACTION_INSIDE = "fraction_in_string"
+
+
+def spell_interval(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """An interval of a number with a fraction, which only seconds have."""
+    amount, unit = node.this, node.args.get("unit")
+    if amount is None or unit is None or unit.name.upper() in _WITH_FRACTION:
+        return None
+    made = node.copy()
+    if isinstance(amount, exp.Literal):
+        whole, point, _ = amount.name.partition(".")
+        is_kept = not point or node.args.get(_FRACTION_INSIDE) or not whole.lstrip("+-").isdigit()
+        made.set("this", exp.Literal.string(whole))
+        return None if is_kept else made
+    if types.kind_of(amount) in WHOLE:
+        return None
+    made.set("this", exp.paren(call("trunc", exp.cast(amount.copy(), "DOUBLE")), copy=False))
+    return made
+
+
+def spell_hour(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """An hour or less of a day."""
+    if types.kind_of(node.this) != "DATE":
+        return None
+    made = node.copy()
+    made.set("this", exp.cast(made.this, "TIMESTAMP"))
+    return made
+
+
+def moment_of_part(unit: exp.Expr, value: exp.Expr, types: DuckDBTypes) -> exp.Expr:
+    """A value of which a part is asked: the beginning of a day, if that is an hour or less."""
+    is_hour = unit.name.lower() in _HOURS
+    is_day = is_hour and types.kind_of(value) == "DATE"
+    return exp.cast(value.copy(), "TIMESTAMP") if is_day else value.copy()
+
+
+def spell_infinite(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``isinf`` of a moment."""
+    if not (types.kind_of(node.this) or "").startswith(("DATE", "TIMESTAMP")):
+        return None
+    return exp.paren(exp.not_(call("isfinite", node.this)), copy=False)
