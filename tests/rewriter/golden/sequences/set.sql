@@ -9,7 +9,7 @@ SELECT setval('s', max(k), true) FROM main.t;
 -- 1. keep as "p_rows_1"
 SELECT "c0", "d0", "d1"
 FROM (
-  SELECT 0 AS "setval('s', max(k), TRUE)", CAST(MAX(k) AS BIGINT) AS d0, CAST(TRUE AS BOOLEAN) AS d1
+  SELECT 0 AS "setval('s', max(k), true)", CAST(MAX(k) AS BIGINT) AS d0, CAST(TRUE AS BOOLEAN) AS d1
   FROM (
     SELECT o."k", o."a"
     FROM (
@@ -39,5 +39,5 @@ FROM (
 SELECT "d0", "d1"
 FROM p_rows_1;
 -- 3. result
-SELECT "d0" AS "setval('s', max(k), TRUE)"
+SELECT "d0" AS "setval('s', max(k), true)"
 FROM p_rows_1;
