@@ -125,6 +125,9 @@ class MaintenanceBackend(Protocol):
     def drop_retired(self, table: Table) -> int:
         """Remove retired pieces of a table whose grace has ended; how many there were."""
 
+    def stoppable(self) -> AbstractContextManager[None]:
+        """A block in which whoever stops the run interrupts the statements that it runs."""
+
 
 B = TypeVar("B", bound=MaintenanceBackend, contravariant=True)
 

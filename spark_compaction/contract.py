@@ -13,6 +13,7 @@ A job may be killed at any step and run again. All values here are frozen and be
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,6 +25,7 @@ from journal.records.report import NO_VOLUME, ReplacedSegment, Skipped, Volume, 
 if TYPE_CHECKING:
     # Executors load this module, and have no use for all that a journal needs.
     from journal.model.schema import Table
+    from journal.model.store_session import StoreSession
     from journal.stores.embedded.journal import Journal
 
 Json = Any
@@ -32,9 +34,17 @@ Json = Any
 Progress = Callable[[str, int, int], None]
 """Told the step, how many of its units are done, and of how many."""
 
+Watching = Callable[["StoreSession"], AbstractContextManager[None]]
+"""Gives a block in which whoever stops the run interrupts a session of the store."""
+
 
 def silent(_step: str, _done: int, _total: int) -> None:
     """The progress nobody looks at."""
+
+
+def unwatched(_session: StoreSession) -> AbstractContextManager[None]:
+    """For a run that nobody stops."""
+    return nullcontext()
 
 
 GRACE_US = 24 * 3600 * 1_000_000
@@ -61,7 +71,8 @@ class Workers(Protocol):
 class JobRequest:
     """Which table a job is to work on, for which run, and how long what is replaced stays.
 
-    ``workers``: None where the store does the work by itself.
+    ``progress`` may raise, until the swap, and so stop the run. ``workers``: None where the store
+    does the work by itself.
     """
 
     table: Table
@@ -70,6 +81,7 @@ class JobRequest:
     grace_us: int = GRACE_US
     progress: Progress = silent
     workers: Workers | None = None
+    watching: Watching = unwatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +173,8 @@ class Staged:
 class Engine(Protocol):
     """Runs functions elsewhere, JSON in and JSON out. A function is named ``package.module:name``.
 
-    Both raise JOB_FAILED when the function raises, CANCELLED when ``cancel`` was called meanwhile.
+    Both raise JOB_FAILED when the function raises. ``progress`` may raise, and is told again while
+    nothing happens: the engine then stops what runs, and the error is the caller's.
     """
 
     def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
@@ -169,9 +182,6 @@ class Engine(Protocol):
 
     def run(self, function: str, task: Mapping[str, Json], progress: Progress) -> Json:
         """``function(cluster, task, progress)``, once, beside the Spark session."""
-
-    def cancel(self) -> None:
-        """Stop what runs, from another thread."""
 
 
 class Cluster(Protocol):

@@ -35,6 +35,10 @@ B = TypeVar("B", bound=MaintenanceBackend)
 T = TypeVar("T")
 
 
+_DONE = frozenset({"swap", "retire"})
+"""Steps of which a run is not stopped any more."""
+
+
 @dataclass(slots=True)
 class _Times:
     progress: Progress
@@ -48,7 +52,9 @@ class _Times:
         finally:
             spent = time.perf_counter() - began
             self.seconds[name] = round(self.seconds.get(name, 0.0) + spent, 4)
-        self.progress(name, 1, 1)
+        # Telling may stop the run, and what was swapped has been done.
+        if name not in _DONE:
+            self.progress(name, 1, 1)
 
 
 def run(backend: B, job: Program[B], asked: JobRequest) -> JobReport:
@@ -93,14 +99,14 @@ def _run_once(
     """Plan, stage, verify and swap once; raises Replan when it must all be done again."""
     with times.step("seal"):
         at = backend.rotate_head(asked.table)
-    with times.step("plan"):
+    with times.step("plan"), backend.stoppable():
         plan = job.plan(backend, at)
     if plan.is_empty:
         return _report(asked, plan, "nothing", times, replans=replans)
     with backend.staging(at, plan):
-        with times.step("stage"):
+        with times.step("stage"), backend.stoppable():
             staged = job.stage(backend, at, plan, asked.progress)
-        with times.step("verify"):
+        with times.step("verify"), backend.stoppable():
             verified = job.verify(backend, at, plan, staged)
         with times.step("swap"):
             alongside = job.alongside(backend, at, plan, staged)
@@ -160,5 +166,5 @@ def run_job(
     job_id = chosen.job_id or uuid.uuid4().hex
     backend = WarehouseBackend(journal, job_id, chosen.grace_us, chosen.wait_s, check)
     table = journal.state.tables[table_id].layouts[-1]
-    asked = JobRequest(table, job_id, chosen.dry_run)
-    return run(backend, FileProgram(job, engine, progress), asked)
+    asked = JobRequest(table, job_id, chosen.dry_run, progress=progress)
+    return run(backend, FileProgram(job, engine), asked)

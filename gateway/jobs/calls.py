@@ -49,10 +49,11 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> State
 
 
 def raise_failed(runs: Sequence[JobRun]) -> None:
-    """Raise if any run failed: what the only one raised, or which ones did."""
+    """Raise if any run failed: what the only one raised, or which ones did; first, if stopped."""
     failed = [r for r in runs if r.error is not None]
-    if len(runs) == 1 and failed and failed[0].error is not None:
-        raise failed[0].error
+    for run in failed:
+        if run.error is not None and (len(runs) == 1 or run.state == "CANCELLED"):
+            raise run.error
     if failed:
         named = ", ".join(r.table for r in failed)
         raise PalimpsestError(

@@ -16,7 +16,7 @@ from journal.model.schema import CatalogSnapshot, Table
 from journal.model.version import from_datetime, to_datetime
 from journal.records.report import JobReport
 from journal.transactions.reading import committed_state
-from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress
+from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress, Watching, unwatched
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -33,8 +33,10 @@ class JobContext:
     - ``job_id``: the id of the run in ``system.jobs``.
     - ``dry_run``: plan and report, and write nothing.
     - ``engine``: makes the engine that runs units.
-    - ``progress``: reports how far the run is; ``log``: adds a line to its log.
+    - ``progress``: reports how far the run is, and raises CANCELLED once somebody stops the run;
+      ``log``: adds a line to its log.
     - ``now``: the moment at which policies apply; None: the clock's.
+    - ``watching``: gives a block in which whoever stops the run interrupts a session of the store.
     """
 
     session: Session
@@ -46,6 +48,7 @@ class JobContext:
     progress: Progress
     log: Callable[[str], None]
     now: datetime | None = None
+    watching: Watching = unwatched
 
     @property
     def journal(self) -> Journal:
@@ -78,7 +81,10 @@ class JobContext:
         """The request that the store's programs receive."""
         grace_us, session = self.grace_us(GRACE_US), self.session
         workers = workers_of(session.settings, session.engine)
-        return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress, workers)
+        return JobRequest(
+            *(self.table, self.job_id, self.dry_run, grace_us, self.progress, workers),
+            watching=self.watching,
+        )
 
     @property
     def given(self) -> Arguments:

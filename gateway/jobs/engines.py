@@ -137,23 +137,15 @@ class _BySize:
     def __init__(self, engines: Engines, settings: Settings) -> None:
         self._engines = engines
         self._settings = settings
-        self._at_work: Engine | None = None
 
     def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
         """``function(unit)`` for each unit; results in order."""
         engine = self._engines.choose(self._settings, sum(unit["bytes"] for unit in units))
-        self._at_work = engine
         return engine.map(function, units, progress)
 
     def run(self, function: str, task: Mapping[str, Json], progress: Progress) -> Json:
         """``function(cluster, task, progress)``, which only Spark runs."""
-        self._at_work = engine = self._engines.spark(self._settings.spark_master)
-        return engine.run(function, task, progress)
-
-    def cancel(self) -> None:
-        """Stop what runs, from another thread."""
-        if self._at_work is not None:
-            self._at_work.cancel()
+        return self._engines.spark(self._settings.spark_master).run(function, task, progress)
 
 
 @dataclass(frozen=True, slots=True)

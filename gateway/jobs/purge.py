@@ -41,6 +41,7 @@ def _run(context: JobContext) -> JobReport:
         [r.id for r in concerned],
         context.progress,
         context.number("unit_bytes") or 0,
+        context.watching,
     )
     for name, error in done.failures.items():
         context.log(f"{name}: {error.message}")

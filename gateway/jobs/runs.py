@@ -45,7 +45,7 @@ from journal.records import maintenance as rows_of
 from journal.records.report import JobReport
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.reading import committed_state
-from spark_compaction.contract import Engine, Progress, silent
+from spark_compaction.contract import Engine, Progress, silent, unwatched
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -244,7 +244,8 @@ def _check_options(kind: JobKind, request: Request) -> None:
 def run_one(
     session: Session, kind: JobKind, request: Request, table: Table, attempt: int
 ) -> JobRun:
-    """Run a kind on one table and record it."""
+    """Run a kind on one table and record it; raises CANCELLED if it was stopped before."""
+    session.cancellation.check()
     job_id, alone = uuid.uuid4().hex[:12], session.journal.exclusive
     with alone(owner_lock_name(job_id)):
         return _run_locked(session, kind, request, table, attempt, job_id, alone)
@@ -267,6 +268,10 @@ def _run_locked(
             log.append(f"{to_datetime(journal.clock.now()):%H:%M:%S} {line}")
         request.log_line(line)
 
+    def progress(step: str, done: int, total: int) -> None:
+        session.cancellation.check()
+        request.progress(step, done, total)
+
     _record_begin(journal, session, kind.name, request, table, attempt, job_id)
     context = JobContext(
         session,
@@ -275,9 +280,11 @@ def _run_locked(
         job_id,
         request.dry_run,
         lambda: _engine(session, table),
-        request.progress,
+        progress,
         add_line,
         request.now,
+        # Only one session of the store at a time can be interrupted.
+        session.cancellation.watching if request.parallel == 1 else unwatched,
     )
     add_line(f"{kind.name} of {table.name}, attempt {attempt}")
     _LOG.info("%s of %s begins, attempt %d, %s", kind.name, table.name, attempt, request.cause)

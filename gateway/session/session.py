@@ -180,13 +180,14 @@ class Session:
 
     def perform(self, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation on this session."""
-        return what(self, no_progress, *args, **kwargs)
+        return self.perform_watched(no_progress, what, *args, **kwargs)
 
     def perform_watched(
         self, advance: Advance, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run an operation on this session; ``advance`` is told how far it is."""
-        return what(self, advance, *args, **kwargs)
+        with self.cancellation.running():
+            return what(self, advance, *args, **kwargs)
 
     @contextmanager
     def naming(self, name: str | None, *, again: bool) -> Iterator[None]:

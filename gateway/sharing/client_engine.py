@@ -42,15 +42,19 @@ class ClientEngine:
         """``function(cluster, task, progress)``, once, beside the client's Spark session."""
         return self._ask(WorkOrder("run", function, dict(task), self._size), progress)
 
-    def cancel(self) -> None:
-        """The client stops by itself when it is told to."""
-
     def _ask(self, work: WorkOrder, progress: Progress) -> Json:
+        """What the client answers; what ``progress`` raises waits until it has, or is gone."""
+        stopped: PalimpsestError | None = None
         wire.send(self._peer, work)
         while True:
             match wire.receive(self._peer):
                 case Advanced(arguments):
-                    progress(*arguments)
+                    try:
+                        progress(*arguments)
+                    except PalimpsestError as error:
+                        stopped = error
+                case WorkDone() | WorkFailed() if stopped is not None:
+                    raise stopped
                 case WorkDone(value):
                     return value
                 case WorkFailed(code, message, advice):

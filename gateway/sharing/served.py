@@ -127,7 +127,7 @@ class ServedSession:
             wire.send(self._peer, Advanced(told))
 
         with ClientEngine(self._peer).lent(self.session):
-            return operations.find(name)(self.session, advance, *arguments, **named)
+            return self.session.perform_watched(advance, operations.find(name), *arguments, **named)
 
 
 def _first_rows(

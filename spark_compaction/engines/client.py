@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -31,6 +32,8 @@ from spark_compaction.contract import Json, Progress
 
 _START_LIMIT_S = 120.0
 _CANCEL_LIMIT_S = 10.0
+_TELL_S = 0.5
+"""How often ``progress`` is told while the worker says nothing, so that it can stop the task."""
 _TAIL_BYTES = 4000
 _TOKEN = "PALIMPSEST_WORKER_TOKEN"
 _SCRATCH = ("SPARK_LOCAL_DIRS", "TMPDIR")
@@ -86,13 +89,6 @@ class SparkEngine:
         """``function(cluster, task, progress)`` beside the Spark session."""
         return self._ask({"run": function, "task": dict(task)}, progress)
 
-    def cancel(self) -> None:
-        """Stop every task; a worker that does not obey soon is killed."""
-        with self._lock:
-            process = self._process
-        if process is not None:
-            process.cancel()
-
     @property
     def is_warm(self) -> bool:
         """True while the worker is there, so that nothing waits for its start."""
@@ -122,13 +118,29 @@ class SparkEngine:
             return self._process
 
 
+def _answer(
+    answers: queue.Queue[Mapping[str, Any]], begun: Sequence[Any], progress: Progress
+) -> Mapping[str, Any]:
+    """The answer to a task; ``progress`` is told what the worker says, and again meanwhile."""
+    told = begun
+    while True:
+        try:
+            answer = answers.get(timeout=_TELL_S)
+        except queue.Empty:
+            progress(*told)
+            continue
+        if "progress" not in answer:
+            return answer
+        told = answer["progress"]
+        progress(*told)
+
+
 class _Process:
     """One worker process and the thread that reads its messages."""
 
     def __init__(self, options: SparkOptions) -> None:
         check_java()
         self._waiting: dict[str, queue.Queue[Mapping[str, Any]]] = {}
-        self._cancelled: set[str] = set()
         self._lock = threading.Lock()
         self._burial = threading.Lock()
         self._is_buried = False
@@ -237,39 +249,48 @@ class _Process:
         return os.waitid(os.P_PID, self._child.pid, how) is None
 
     def ask(self, message: dict[str, Json], progress: Progress) -> Json:
-        """Send a task and wait for its answer."""
+        """Send a task and wait for its answer; where ``progress`` raises, the task is stopped."""
         task_id = uuid.uuid4().hex
         answers: queue.Queue[Mapping[str, Any]] = queue.Queue()
+        begun = (message.get("map") or message["run"], 0, len(message.get("units", "1")))
+        # The worker may just have been started, which takes a while.
+        progress(*begun)
         with self._lock:
             self._waiting[task_id] = answers
         try:
             self._send({"id": task_id, **message})
-            while True:
-                answer = answers.get()
-                if "progress" in answer:
-                    progress(*answer["progress"])
-                elif "result" in answer:
-                    return answer["result"]
-                else:
-                    raise self._failed(task_id, answer)
-        except BaseException as error:
-            if not isinstance(error, PalimpsestError):
-                self._stop(task_id)
+            answer = _answer(answers, begun, progress)
+        except PalimpsestError:
+            self._stop(task_id, answers)
+            raise
+        except BaseException:
+            # Nobody waits any more (say, Ctrl-C): so nothing may go on writing.
+            self.kill()
             raise
         finally:
             with self._lock:
                 del self._waiting[task_id]
-                self._cancelled.discard(task_id)
+        if "result" not in answer:
+            raise PalimpsestError(
+                Code.JOB_FAILED,
+                f"the job failed in Spark: {answer['error']}",
+                advice="nothing was changed; fix the cause and run it again",
+            )
+        return answer["result"]
 
-    def _failed(self, task_id: str, answer: Mapping[str, Any]) -> PalimpsestError:
-        if task_id in self._cancelled:
-            advice = "nothing was changed; run it again if it is still wanted"
-            return PalimpsestError(Code.CANCELLED, "the job was cancelled", advice=advice)
-        return PalimpsestError(
-            Code.JOB_FAILED,
-            f"the job failed in Spark: {answer['error']}",
-            advice="nothing was changed; fix the cause and run it again",
-        )
+    def _stop(self, task_id: str, answers: queue.Queue[Mapping[str, Any]]) -> None:
+        """Cancel a task and wait until it has ended; kill a worker that does not obey soon."""
+        limit, has_ended = time.monotonic() + _CANCEL_LIMIT_S, False
+        try:
+            self._send({"cancel": task_id})
+            while not has_ended:
+                left_s = max(0.0, limit - time.monotonic())
+                has_ended = "progress" not in answers.get(timeout=left_s)
+        except queue.Empty:
+            pass
+        finally:
+            if not has_ended:
+                self.kill()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         assert self._stream is not None
@@ -309,29 +330,6 @@ class _Process:
         with self._lock:
             for answers in self._waiting.values():
                 answers.put({"error": "the worker process ended"})
-
-    def cancel(self) -> None:
-        """Cancel every task; kill the worker if they go on."""
-        with self._lock:
-            tasks = list(self._waiting)
-        for task_id in tasks:
-            self._cancelled.add(task_id)
-            self._send({"cancel": task_id})
-        if tasks:
-            timer = threading.Timer(_CANCEL_LIMIT_S, self._kill_if_waiting, [tasks])
-            timer.daemon = True
-            timer.start()
-
-    def _kill_if_waiting(self, tasks: list[str]) -> None:
-        with self._lock:
-            stubborn = any(t in self._waiting for t in tasks)
-        if stubborn:
-            self.kill()
-
-    def _stop(self, task_id: str) -> None:
-        """The asker does not wait any more (say, Ctrl-C): so nothing may go on writing."""
-        self._cancelled.add(task_id)
-        self.kill()
 
     def end(self) -> None:
         """Kill the worker and wait until everyone who waited for it was told."""

@@ -6,7 +6,6 @@ Functions that need a Spark session are refused.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,10 +15,7 @@ from spark_compaction.engines.functions import load_function
 
 
 class LocalEngine:
-    """Runs units in the calling thread; ``cancel`` takes effect between two units."""
-
-    def __init__(self) -> None:
-        self._cancelled = threading.Event()
+    """Runs units in the calling thread; it stops between two of them."""
 
     @property
     def spark(self) -> Any:
@@ -33,10 +29,6 @@ class LocalEngine:
         call = load_function(function)
         results = []
         for done, unit in enumerate(units):
-            if self._cancelled.is_set():
-                self._cancelled.clear()
-                advice = "nothing was changed; run it again if it is still wanted"
-                raise PalimpsestError(Code.CANCELLED, "the job was cancelled", advice=advice)
             progress(function, done, len(units))
             results.append(call(unit))
         progress(function, len(units), len(units))
@@ -45,7 +37,3 @@ class LocalEngine:
     def run(self, function: str, task: Mapping[str, Json], progress: Progress) -> Json:
         """``function(self, task, progress)``."""
         return load_function(function)(self, task, progress)
-
-    def cancel(self) -> None:
-        """Stop before the next unit."""
-        self._cancelled.set()

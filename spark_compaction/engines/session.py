@@ -79,6 +79,7 @@ class SparkCluster:
     def __init__(self, spark: Any, group: str) -> None:
         self.spark = spark
         self._group = group
+        self._is_cancelled = threading.Event()
 
     def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
         """``function(unit)`` for each unit, one Spark task each; results in order."""
@@ -102,9 +103,12 @@ class SparkCluster:
     def begin(self, step: str) -> None:
         """Have what this thread runs on Spark from now on belong to the task."""
         self.spark.sparkContext.setJobGroup(self._group, step, interruptOnCancel=True)
+        if self._is_cancelled.is_set():
+            raise InterruptedError("cancelled before it began")
 
     def cancel(self) -> None:
-        """Stop this task's Spark jobs, from another thread."""
+        """Stop this task's Spark jobs, from another thread; a task that begins later fails."""
+        self._is_cancelled.set()
         self.spark.sparkContext.cancelJobGroup(self._group)
 
 

@@ -32,7 +32,7 @@ from journal.records.backups import Backup
 from journal.records.report import JobReport, Work
 from journal.transactions.protocol import OpenStatement
 from journal.transactions.state import JournalState
-from spark_compaction.contract import Engine, Progress, silent
+from spark_compaction.contract import Engine, JobRequest, Progress, Watching, silent, unwatched
 from spark_compaction.erasure.search import Search
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_transport import BackupTransport
@@ -154,6 +154,7 @@ class PurgeRun:
     With ``changes`` no row goes: those of the keys get other values in these columns. ``by`` is who
     had it run. With ``unit_bytes`` segments are written anew in units of about so many bytes, each
     a commit of its own: a run that is killed goes on after the last of them. 0: all are one unit.
+    ``progress`` and ``watching``: see ``JobRequest``.
     """
 
     accepted: frozenset[str]
@@ -162,6 +163,12 @@ class PurgeRun:
     changes: tuple[ColumnChange, ...] = ()
     by: str = ""
     unit_bytes: int = 0
+    watching: Watching = unwatched
+
+    def request(self, table: Table) -> JobRequest:
+        """The request for a table of a store that writes rows anew by SQL of its own."""
+        ids = ",".join(sorted(self.accepted))
+        return JobRequest(table, ids, grace_us=0, progress=self.progress, watching=self.watching)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from journal.erasure.requests import ErasureRequest
 from journal.erasure.seam import ErasureJournal
 from journal.model.lazy_dataclass import dataclass
 from journal.records.report import Work
-from spark_compaction.contract import Engine, Progress, silent
+from spark_compaction.contract import Engine, Progress, Watching, silent, unwatched
 from spark_compaction.erasure import acceptance, legal_holds, purging
 from spark_compaction.erasure.backend import ErasureBackend, HoldChange
 from spark_compaction.erasure.deferred_search import AskAgain
@@ -69,6 +69,7 @@ class ErasureProgram:
         only: Iterable[str] | None = None,
         progress: Progress = silent,
         unit_bytes: int = 0,
+        watching: Watching = unwatched,
     ) -> Erased:
         """Purge what has been accepted, of all or ``only`` some requests; see ``purging.purge``.
 
@@ -88,6 +89,7 @@ class ErasureProgram:
                     progress=progress,
                     ask_again=again,
                     unit_bytes=unit_bytes,
+                    watching=watching,
                 )
             finally:
                 self.refresh_views()

@@ -26,7 +26,7 @@ from journal.model.schema import Table
 from journal.records import erasure_rows as rows_of
 from journal.records.report import JobReport, Work
 from journal.transactions.reading import reading
-from spark_compaction.contract import Engine, Progress, silent
+from spark_compaction.contract import Engine, Progress, Watching, silent, unwatched
 from spark_compaction.erasure.backend import (
     CopiesPurge,
     ErasureBackend,
@@ -52,12 +52,13 @@ def purge(
     progress: Progress = silent,
     ask_again: AskAgain | None = None,
     unit_bytes: int = 0,
+    watching: Watching = unwatched,
 ) -> Erased:
     """Purge what has been accepted (or ``only`` some requests), and complete what can be.
 
     ``engine`` writes rows elsewhere where the store has that done. ``ask_again`` looks for a
     condition in copies that were out of reach when it was accepted. What fails in one table is in
-    the result, by the table's name. ``unit_bytes``: see ``PurgeRun``.
+    the result, by the table's name. ``PurgeRun`` says what the others are.
     """
     done, journal = Erased(), backend.journal
     chosen = None if only is None else set(only)
@@ -67,7 +68,10 @@ def purge(
     apply_holds(backend, by, ids)
     accepted = [r for r in requests(journal) if r.id in ids and r.state is State.ACCEPTED]
     run = PurgeRun(
-        frozenset(r.id for r in accepted), engine, progress, by=by, unit_bytes=unit_bytes
+        *(frozenset(r.id for r in accepted), engine, progress),
+        by=by,
+        unit_bytes=unit_bytes,
+        watching=watching,
     )
     tables = sorted({t.table_id for r in accepted for t in r.targets if t.mask})
     with reading(journal) as statement:

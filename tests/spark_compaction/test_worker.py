@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,14 +53,29 @@ def test_an_unknown_function_is_refused(spark: SparkEngine) -> None:
         spark.map("spark_compaction.nowhere:run", [1], silent)
 
 
-def test_cancel_stops_a_task(spark: SparkEngine) -> None:
-    began = time.monotonic()
-    threading.Timer(1.0, spark.cancel).start()
-    with pytest.raises(PalimpsestError) as raised:
-        spark.map(SLEEP, [60.0], silent)
-    assert raised.value.code is Code.CANCELLED
-    assert time.monotonic() - began < 30
-    assert spark.map(TRIPLE, [1], silent) == [3]
+def _stop_after(seconds: float) -> Callable[[str, int, int], None]:
+    """Progress that stops its task, for good, after some seconds."""
+    limit = time.monotonic() + seconds
+
+    def progress(_step: str, _done: int, _total: int) -> None:
+        if time.monotonic() >= limit:
+            raise PalimpsestError(Code.CANCELLED, "enough", advice="none")
+
+    return progress
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_progress_that_raises_stops_its_task_and_no_other(
+    spark: SparkEngine, seconds: float
+) -> None:
+    pid, began = spark.start(), time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        other = pool.submit(spark.map, SLEEP, [3.0], silent)
+        with pytest.raises(PalimpsestError, match="enough"):
+            spark.map(SLEEP, [60.0], _stop_after(seconds))
+        assert time.monotonic() - began < 30
+        assert other.result() == [3.0]
+    assert spark.start() == pid
 
 
 @pytest.mark.long

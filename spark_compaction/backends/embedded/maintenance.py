@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from journal.files.staging import close_folder, open_folders, remove_folder
@@ -92,6 +92,10 @@ class WarehouseBackend:
         found = retired_files.reap(self.journal, self.journal.clock.now(), table.id)
         return len(found.removed)
 
+    def stoppable(self) -> AbstractContextManager[None]:
+        """Units are small: the engine stops between two of them."""
+        return nullcontext()
+
 
 @dataclass(frozen=True, slots=True)
 class FileProgram:
@@ -99,7 +103,6 @@ class FileProgram:
 
     job: Job
     engine: Engine
-    progress: Progress
     plans_ahead: bool = False
 
     @property

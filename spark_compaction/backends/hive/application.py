@@ -62,9 +62,9 @@ class ApplicationConnection(HiveConnection):
 
     def _run(self, sql: str) -> tuple[list[str], list[tuple[str, str]], list[Column]]:
         task = {**self._session, "statement": sql}
-        found = self._application.run(f"{_MODULE}:execute", task, silent)
+        found = self._application.run(f"{_MODULE}:execute", task, self._check_not_stopped)
         if "error" in found:
-            raise cancelled() if self._is_stopped else translate(found["error"])
+            raise translate(found["error"])
         types = [(word, kind) for word, kind in found["types"]]
         columns: list[Column] = [
             [None if v is None else bytes.fromhex(v) for v in values]
@@ -96,9 +96,12 @@ class ApplicationConnection(HiveConnection):
         return found
 
     def interrupt(self) -> None:
-        """Stop whatever the application runs for this process."""
+        """Stop the statement that runs; the engine asks whether it shall go on."""
         self._is_stopped = True
-        self._application.cancel()
+
+    def _check_not_stopped(self, _step: str, _done: int, _total: int) -> None:
+        if self._is_stopped:
+            raise cancelled()
 
     def is_quiet(self) -> bool:
         """True: nobody but us ends the application."""

@@ -297,7 +297,7 @@ class HiveErasure:
         self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
     ) -> list[JobReport]:
         """Have Spark write partitions anew."""
-        request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
+        request = run.request(table)
         program = PurgeInSql(masks, run.changes, run.unit_bytes)
         backend = HiveBackend(self.journal, request)
         return in_units(program, lambda: runner.run(backend, program, request))

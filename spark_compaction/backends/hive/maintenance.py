@@ -8,7 +8,7 @@ leaves partitions that no manifest lists; a later clean-up drops them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -174,6 +174,9 @@ class HiveBackend:
 
     def drop_retired(self, table: Table) -> int:
         return len(cleaning.reap(self.journal, self.session.connection, table.id))
+
+    def stoppable(self) -> AbstractContextManager[None]:
+        return self._asked.watching(self.session)
 
     def size(self, segment: Segment) -> int:
         return 0

@@ -42,7 +42,7 @@ from spark_compaction.backends.postgres.key_tables import KeyTables, relisted
 from spark_compaction.backends.postgres.maintenance import DatabaseBackend
 from spark_compaction.backends.postgres.segment_swap import Changed, publish
 from spark_compaction.backends.postgres.spark_filling import by_server, by_spark
-from spark_compaction.contract import JobRequest, silent
+from spark_compaction.contract import JobRequest
 from spark_compaction.erasure import purge_sql
 from spark_compaction.erasure.backend import (
     Decide,
@@ -240,8 +240,8 @@ class DatabaseErasure:
         self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
     ) -> list[JobReport]:
         """Let the server write tables anew, or the engine."""
-        request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
-        fill = by_server if run.engine is None else by_spark(run.engine, silent)
+        request = run.request(table)
+        fill = by_server if run.engine is None else by_spark(run.engine, run.progress)
         backend = DatabaseBackend(self.journal, request, fill)
         program = PurgeInSql(masks, run.changes, run.unit_bytes)
         return in_units(program, lambda: runner.run(backend, program, request))

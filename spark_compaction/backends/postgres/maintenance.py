@@ -11,7 +11,7 @@ their epoch. No row is updated or deleted: tables are made, and later dropped.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -223,6 +223,9 @@ class DatabaseBackend:
 
     def drop_retired(self, table: Table) -> int:
         return len(segment_swap.reap(self.journal, table.id).removed)
+
+    def stoppable(self) -> AbstractContextManager[None]:
+        return self._asked.watching(self.session)
 
     def size(self, segment: Segment) -> int:
         return pieces.size(self.session, self._source(segment))

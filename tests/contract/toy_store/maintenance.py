@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -61,8 +61,7 @@ class SqliteBackend:
     session: SqliteSession
 
     def __init__(self, journal: SqliteJournal, asked: JobRequest) -> None:
-        self.journal, self._asked = journal, asked
-        self._made = 0
+        self.journal, self._asked, self._made = journal, asked, 0
 
     def now(self) -> Version:
         return self.journal.clock.now()
@@ -108,10 +107,9 @@ class SqliteBackend:
         rows = layout.rows_of(layout.head_name(table_id, head))
         return head_piece(rows.name, head, count_rows(self.session, self._asked.table, rows))
 
-    @contextmanager
-    def staging(self, at: TableAt, plan: JobPlan) -> Iterator[None]:
+    def staging(self, at: TableAt, plan: JobPlan) -> AbstractContextManager[None]:
         """What a run leaves, the next one removes."""
-        yield
+        return nullcontext()
 
     def swap(
         self, at: TableAt, plan: JobPlan, staged: Staged, alongside: Alongside | None
@@ -138,6 +136,9 @@ class SqliteBackend:
 
     def drop_retired(self, table: Table) -> int:
         return drop_retired(self.journal, table.id, self.now())
+
+    def stoppable(self) -> AbstractContextManager[None]:
+        return self._asked.watching(self.session)
 
     def size(self, segment: Segment) -> int:
         return 0
