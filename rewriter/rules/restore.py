@@ -27,6 +27,7 @@ from journal.model.plan import (
     TransactionBoundary,
 )
 from journal.model.schema import Table
+from journal.model.triggers import INSERT
 from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import writable_columns
@@ -41,6 +42,7 @@ from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_na
 from rewriter.writing.guards import guard_steps
 from rewriter.writing.references import reference_guards
 from rewriter.writing.replaced_rows import replaced_rows
+from rewriter.writing.row_triggers import refuse_triggers
 from rewriter.writing.target import physical_rows, target_outputs
 
 STAGE = "changed"
@@ -89,17 +91,21 @@ def _restored_from(
 ) -> StatementPlan:
     """The plan that puts the rows of then in the place of all there are: no key connects the two.
 
-    Columns that it did not have then get their defaults. Raises NOT_SUPPORTED for a condition.
+    Columns that it did not have then get their defaults. Raises NOT_SUPPORTED for a condition, and
+    beside triggers, which would fire on the rows of then.
     """
+    name = table.name.name
     if statement.where is not None:
         then = f"{statement.kind} AS OF {statement.point.sql(dialect='duckdb')}"
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"RESTORE .. WHERE of {table.name} from before its primary key changed: its rows"
             " then are in another journal",
-            advice=f"RESTORE the whole table, or INSERT rows of {table.name.name} {then}",
+            advice=f"RESTORE the whole table, or INSERT rows of {name} {then}",
             position=position_of(statement.table),
         )
+    advice = f"ALTER TABLE {name} DISABLE TRIGGER ALL, RESTORE it, and ENABLE TRIGGER ALL"
+    refuse_triggers(table, INSERT, "RESTORE from before its primary key changed", advice)
     before = {column.physical: column for column in earlier.columns}
     given = [c for c in writable_columns(table.columns) if c.physical in before]
     clause = exp.Version(this=statement.kind, kind="AS OF", expression=statement.point)

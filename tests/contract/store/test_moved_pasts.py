@@ -28,6 +28,14 @@ def test_restore_brings_back_rows_from_before_the_key_was_dropped(store: Store) 
     assert len(rows(con, f"SELECT k FROM table_changes('t', {moved + 1})")) == 3
     with pytest.raises(gateway.Error, match="PAL-110"):
         con.execute(f"RESTORE TABLE t TO VERSION AS OF {before} WHERE k = 1")
+    con.execute(
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN NEW.b := 0; RETURN NEW; END $$"
+    )
+    con.execute("CREATE TRIGGER f BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f()")
+    with pytest.raises(gateway.Error, match="has the trigger f"):
+        con.execute(f"RESTORE TABLE t TO VERSION AS OF {before}")
+    con.execute("ALTER TABLE t DISABLE TRIGGER ALL")
     assert con.execute(f"RESTORE TABLE t TO VERSION AS OF {before}").rowcount == 2
     assert rows(con, "SELECT k, b, c FROM t ORDER BY k") == [(1, 10, 7), (2, 20, 7)]
 
