@@ -35,8 +35,8 @@ def widened_factor(sides: Mapping[str, exp.Expr], kinds: Mapping[str, str]) -> d
     if max(digits) > _SMALL_DIGITS or sum(digits) <= _SMALL_DIGITS:
         return {}
     for name, side in sides.items():
-        # Of other expressions the type may have more digits than is told.
-        if isinstance(side, exp.Column | exp.Cast):
+        # Of other expressions, and of the columns that they are, nobody told the digits.
+        if isinstance(side, exp.Column | exp.Cast) and kinds[name] != "DECIMAL":
             fraction = (sizes[name] or (0, 0))[1]
             kind = f"DECIMAL({_SMALL_DIGITS + 1}, {fraction})"
             return {name: exp.cast(side.copy(), kind, dialect="duckdb")}

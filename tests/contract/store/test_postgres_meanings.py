@@ -327,6 +327,10 @@ def test_products_have_all_digits_of_their_factors(store: Store) -> None:
             Decimal("21474836469999978525163.53"),
         )
     ]
+    # Nobody told the digits of what a subquery computes.
+    for computed, product in (("k / 4.0", 0.75), ("k * 0.1", 0.3), ("coalesce(k / 4.0, 0)", 0.75)):
+        query = f"SELECT c * 3, 1.0 * c * 3 FROM (SELECT {computed} AS c FROM t) AS x"
+        assert [float(v) for v in con.execute(query).fetchone()] == [product] * 2, computed
 
 
 @pytest.mark.also_on("hive")
