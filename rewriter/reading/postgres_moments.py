@@ -5,6 +5,7 @@ date_part('hour', t)                the same as a DOUBLE, also of a date
 (a, b) OVERLAPS (c, d)              conditions on the four
 date_trunc('day', t, 'Asia/Tokyo')  cut in the time of that zone
 date_trunc('century', t)            begins in 2001
+date_trunc('month', d)              a moment in a zone, where d is a date
 date_bin('15 minutes', t, o)        time_bucket
 justify_hours(i)                    months, days and the rest, each by itself
 clock_timestamp()                   the moment of the statement
@@ -177,14 +178,23 @@ def _cut(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.AtTimeZone(this=call("date_trunc", unit, local), zone=zone.copy())
 
 
-def spell_century(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``date_trunc`` to centuries and millennia, which begin with the year 1; None for others."""
+def cut_in_zone(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``date_trunc`` of a date, which is its midnight in the session's zone; None for others."""
+    if types.of(node.this).kind != "DATE":
+        return None
+    midnight = exp.cast(node.this.copy(), "TIMESTAMPTZ", dialect="duckdb")
+    return type(node)(this=midnight, unit=node.args["unit"].copy())
+
+
+def spell_cut(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``date_trunc`` of a date, and to centuries and millennia, which begin with the year 1."""
     unit = node.args["unit"].name.upper()
-    if unit not in _FROM_YEAR_ONE or _CUT_SO in node.meta or node.this.is_string:
+    if unit not in _FROM_YEAR_ONE:
+        return cut_in_zone(node, types)
+    if _CUT_SO in node.meta or node.this.is_string or types.of(node.this).kind == "INTERVAL":
         return None
-    if types.of(node.this).kind == "INTERVAL":
-        return None
-    before = fill("t - INTERVAL '1 year'", t=exp.paren(node.this.copy()))
+    moment = (cut_in_zone(node, types) or node).this
+    before = fill("t - INTERVAL '1 year'", t=exp.paren(moment.copy()))
     cut = type(node)(this=before, unit=node.args["unit"].copy())
     cut.meta[_CUT_SO] = True
     return exp.paren(fill("t + INTERVAL '1 year'", t=cut))

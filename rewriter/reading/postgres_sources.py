@@ -101,7 +101,16 @@ _NUMBERS = (
 
 
 def spell_series(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``generate_series`` of NUMERIC in an output; None for whole numbers and moments."""
+    """``generate_series`` of NUMERIC in an output, and of dates; None for others."""
+    ends = [node.args["start"], node.args["end"]]
+    kinds = {types.of(end).kind for end in ends if not end.is_string}
+    if kinds == {"DATE"}:
+        # Their midnights in the session's zone.
+        start, end = (exp.cast(day.copy(), "TIMESTAMPTZ", dialect="duckdb") for day in ends)
+        made = node.copy()
+        made.set("start", start)
+        made.set("end", end)
+        return made
     if isinstance(node.parent, exp.Table | exp.Lateral) or not _counts_numeric(node, types):
         return None
     step = node.args.get("step") or exp.Literal.number(1)

@@ -16,10 +16,17 @@ from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
-from rewriter.dialect_semantics import semantics_of
+from rewriter.dialect_semantics import DIALECTS, semantics_of
 from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.output_names import output_names
-from rewriter.reading.value_kinds import KEPT_AS, constant_kind, sum_kind, widest, with_kept_number
+from rewriter.reading.value_kinds import (
+    KEPT_AS,
+    WHOLE_KINDS,
+    constant_kind,
+    sum_kind,
+    widest,
+    with_kept_number,
+)
 from rewriter.reading.visible_columns import enclosing_statements, relations_of
 from rewriter.syntax.spelled_types import spelled_name
 
@@ -188,6 +195,8 @@ class ValueTypes:
             first, second = (self.of(side, depth).kind for side in (node.this, node.expression))
             if second == "INTERVAL" and first is not None and first.startswith(("TIME", "DATE")):
                 return "TIMESTAMP" if first == "DATE" else first
+            if first == "DATE" and second in WHOLE_KINDS:
+                return "DATE"
         if isinstance(node, _ARITHMETIC):
             kinds_of_sides = [self.of(side, depth).kind for side in (node.this, node.expression)]
             if not self._are_told(kinds_of_sides):
@@ -208,12 +217,19 @@ class ValueTypes:
             element = self.of(value, depth).kind
             return f"{element or UNTOLD}[]"
         if isinstance(node, exp.GenerateSeries):
-            return self.of(node.args["start"], depth).kind
+            return self._of_day(self.of(node.args["start"], depth).kind)
+        if isinstance(node, exp.TimestampTrunc):
+            return self._of_day(self.of(node.this, depth).kind)
         if isinstance(node, exp.ArrayAgg):
             return self._listed(node.this, depth)
         if isinstance(node, exp.Anonymous):
             return _CALL_KINDS.get(node.name.lower())
         return _MADE_KINDS.get(type(node)) or constant_kind(node)
+
+    def _of_day(self, kind: str | None) -> str | None:
+        """The type of a moment; what is made of a date is one in the session's zone."""
+        is_zoned = kind == "DATE" and DIALECTS.get(self.context.dialect) == "postgres"
+        return "TIMESTAMPTZ" if is_zoned else kind
 
     def _joined_kind(self, node: exp.DPipe, depth: int) -> str | None:
         """BLOB of bytes and constants; what else ``||`` makes is not told."""

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from journal.model.errors import PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import TableName
+from journal.sql.builders import call
 from journal.stores.hive.layout import Names, plain_name
 from journal.stores.hive.rows import HeldRelation
 from journal.stores.hive.text import Template, literal, rendered
@@ -104,3 +106,13 @@ def test_a_text_with_gaps_filled_is_the_text_with_the_values(one: object, two: o
 )
 def test_where_a_value_matters_or_might_be_mistaken_no_text_is_kept(asked: str) -> None:
     assert Template.of(sqlglot.parse_one(asked, read="duckdb")) is None
+
+
+def test_what_spark_does_not_cut_to_is_counted_in_years_or_refused() -> None:
+    for unit, years in (("decade", 10), ("centuries", 100), ("millennium", 1000)):
+        sql = rendered(exp.select(call("date_trunc", exp.Literal.string(unit), exp.column("x"))))
+        assert (
+            f"DATE_TRUNC('YEAR', `x`) - MAKE_YM_INTERVAL(CAST(YEAR(`x`) % {years} AS INT))" in sql
+        )
+    with pytest.raises(PalimpsestError, match="date_trunc to the unit nix"):
+        rendered(exp.select(call("date_trunc", exp.Literal.string("nix"), exp.column("x"))))

@@ -1,6 +1,7 @@
 """Truncates moments, and counts units between them, as the canonical dialect does.
 
     date_trunc('day', x)    =  x + what takes it there, so that no zone comes to a moment without
+    date_trunc('decade', x) the same by the beginning of the year, less the years of the decade
     date_diff('day', x, y)  =  datediff(DAY, date_trunc('DAY', x), date_trunc('DAY', y))
 
 Spark's date_trunc always gives a moment in a zone; its difference counts whole units, of which
@@ -20,6 +21,9 @@ _UNITS = (
     *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"),
     *("MILLISECOND", "MICROSECOND"),
 )
+_YEARS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
+"""Units that Spark does not cut to, and gives NULL for, by their years."""
+_PLURALS = {"CENTURIES": "CENTURY", "MILLENNIA": "MILLENNIUM"}
 _BARE = exp.DataType.build("TIMESTAMP_NTZ", dialect="spark")
 _refuse = partial(refused, "Hive", advice=f"use one of {', '.join(_UNITS).lower()}")
 
@@ -33,7 +37,17 @@ def truncated(node: exp.Expr) -> exp.Expr | None:
         unit, of = node.expressions
     else:
         return None
-    cut = call("date_trunc", unit, of)
+    name = unit.name.upper() if unit.is_string else ""
+    if name and name not in _UNITS:
+        name = _PLURALS.get(name, name.removesuffix("S"))
+        if name not in (*_UNITS, *_YEARS):
+            return _refuse(f"date_trunc to the unit {unit.name.lower()}")(node)
+    if name in _YEARS:
+        years = fill("make_ym_interval(CAST(year(x) % n AS INT))", x=of, n=_YEARS[name])
+        year = call("date_trunc", exp.Literal.string("YEAR"), of)
+        cut = exp.paren(exp.Sub(this=year, expression=years), copy=False)
+    else:
+        cut = call("date_trunc", exp.Literal.string(name) if name else unit, of)
     way = "CASE WHEN kind = 'timestamp' THEN cut - (x) ELSE bare_cut - bare END"
     return fill(
         f"((x) + ({way}))",
