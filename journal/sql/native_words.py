@@ -26,6 +26,11 @@ _PARTS = (exp.Slice, exp.Kwarg, exp.PropertyEQ, exp.JSONKeyValue, exp.Interval, 
 """What stands for no value by itself."""
 
 
+def mark_kept(node: exp.Expr) -> None:
+    """Mark a node that DuckDB's text would say as something else."""
+    node.meta[dialects.IN_POSTGRES] = True
+
+
 def mark_lost(node: exp.Expr) -> None:
     """Mark a node that DuckDB's text would lose and PostgreSQL's says."""
     shell, _ = _without_values(node)
@@ -93,6 +98,8 @@ def _is_value(part: exp.Expr) -> bool:
     """True for what stands for a value by itself, but for constants that both read alike."""
     if isinstance(part, exp.Literal):
         return dialects.IN_POSTGRES in part.meta
+    if isinstance(part.parent, exp.WithinGroup) and part.arg_key == "this":
+        return False
     return isinstance(part, exp.Condition | exp.Query) and not isinstance(part, _PARTS)
 
 

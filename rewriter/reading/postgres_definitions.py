@@ -8,12 +8,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.trees import copy_tree
-from journal.sql.native_words import mark_lost
+from journal.sql.native_words import mark_kept, mark_lost
 
 _SAID_BY_BOTH = (
     *(exp.Column, exp.Literal, exp.Star, exp.Boolean, exp.Null, exp.Placeholder, exp.Parameter),
     *(exp.Query, exp.Subquery, exp.Exists, exp.Paren, exp.Connector, exp.Not, exp.Case, exp.If),
-    *(exp.AggFunc, exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.Ordered),
+    *(exp.AggFunc, exp.Window, exp.Filter, exp.IgnoreNulls, exp.Ordered),
     *(exp.Distinct, exp.Lambda, exp.Tuple, exp.Dot, exp.Alias, exp.Slice, exp.Kwarg),
     *(exp.PropertyEQ, exp.JSONKeyValue, exp.Interval, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT),
     *(exp.LTE, exp.Is, exp.In, exp.Between),
@@ -33,11 +33,18 @@ def marked_definition(tree: exp.Expr, *, is_whole: bool) -> exp.Expr:
         return tree
     made = copy_tree(tree)
     for place in [made] if is_whole else _places(made):
-        for node in place.find_all(exp.Condition):
+        for node in place.find_all(exp.Condition, exp.WithinGroup):
             is_source = isinstance(node.parent, _SOURCES) and node.arg_key == "this"
-            if not isinstance(node, _SAID_BY_BOTH) and not is_source:
+            if isinstance(node, exp.WithinGroup) or _trims(node):
+                mark_kept(node)
+            elif not isinstance(node, _SAID_BY_BOTH) and not is_source:
                 mark_lost(node)
     return made
+
+
+def _trims(node: exp.Expr) -> bool:
+    """True for a trim of given letters, which are a text in DuckDB and may be bytes here."""
+    return isinstance(node, exp.Trim) and node.args.get("expression") is not None
 
 
 def _places(tree: exp.Expr) -> list[exp.Expr]:

@@ -45,7 +45,7 @@ def truncated(node: exp.Expr) -> exp.Expr | None:
     if name in _YEARS:
         years = fill("make_ym_interval(CAST(year(x) % n AS INT))", x=of, n=_YEARS[name])
         year = call("date_trunc", exp.Literal.string("YEAR"), of)
-        cut = exp.paren(exp.Sub(this=year, expression=years), copy=False)
+        cut: exp.Expr = exp.paren(exp.Sub(this=year, expression=years), copy=False)
     else:
         cut = call("date_trunc", exp.Literal.string(name) if name else unit, of)
     way = "CASE WHEN kind = 'timestamp' THEN cut - (x) ELSE bare_cut - bare END"

@@ -333,6 +333,25 @@ def test_products_have_all_digits_of_their_factors(store: Store) -> None:
         assert [float(v) for v in con.execute(query).fetchone()] == [product] * 2, computed
 
 
+@pytest.mark.drifts(toy="it has no ordered-set aggregates", hive="views of them cannot be read")
+def test_views_keep_what_texts_of_another_dialect_would_lose(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, f FLOAT8, b BYTEA)")
+    con.execute("INSERT INTO t VALUES (1, 1.5, '\\x000100'), (2, 2.5, '\\x0002'), (3, 2.5, NULL)")
+    for place, output in enumerate(
+        (
+            "mode() WITHIN GROUP (ORDER BY f)",
+            "percentile_cont(0.25) WITHIN GROUP (ORDER BY f DESC)",
+            "percentile_disc(0.5) WITHIN GROUP (ORDER BY k)",
+            "count(trim('\\x00'::bytea FROM b))",
+            "min(encode(btrim(b, '\\x00'::bytea), 'hex'))",
+        )
+    ):
+        con.execute(f"CREATE VIEW v{place} AS SELECT {output} AS o FROM t")
+        (found,) = con.execute(f"SELECT {output} AS o FROM t").fetchall()
+        assert con.execute(f"SELECT o FROM v{place}").fetchall() == [found], output
+
+
 @pytest.mark.also_on("hive")
 def test_a_row_that_is_written_has_one_value_of_each_column(store: Store) -> None:
     con = store.connect(dialect="postgres")
