@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.plan import STORE_SCHEMA
@@ -76,6 +77,11 @@ def position_of(node: exp.Expr | None) -> Position | None:
             width = end - start if start is not None and end is not None else len(part.name) - 1
             return Position(line, max(1, col - width))
     return None
+
+
+def token_position(token: Token) -> Position:
+    """Where a token begins, quotes included: tokens know the column of their end."""
+    return Position(token.line, max(1, token.col - (token.end - token.start)))
 
 
 def table_name(table: exp.Expr, context: RewriteContext) -> TableName:

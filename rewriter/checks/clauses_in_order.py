@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -60,7 +61,7 @@ def check_clause_order(tokens: Sequence[Token], dialect: str) -> None:
                     f'syntax error at or near "{token.text}"',
                     advice="clauses stand in the order WHERE, GROUP BY, HAVING, WINDOW, QUALIFY,"
                     " ORDER BY, LIMIT",
-                    position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+                    position=token_position(token),
                 )
             last[-1] = ranks[kind]
 

@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.sql import dialects
+from rewriter.name_resolution import token_position
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -62,7 +63,7 @@ def check_arguments(tokens: Sequence[Token], ast: exp.Expr, dialect: str) -> Non
                 Code.UNKNOWN_FUNCTION,
                 f"there is no function {token.text.lower()} with so many arguments",
                 advice="leave out the last ones",
-                position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+                position=token_position(token),
             )
 
 

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from rewriter.checks.misspelled_keywords import misspelled_keyword
+from rewriter.name_resolution import token_position
 
 _NO_LOCKS = "leave it out: the second of two writers of a row gets a serialization failure"
 _NO_CARE = "leave it out: the store looks after itself"
@@ -120,7 +121,7 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
             Code.NOT_SUPPORTED,
             f"{named} is not supported",
             advice=_advice_in(tokens, shown),
-            position=Position(first.line, max(1, first.col - len(first.text) + 1)),
+            position=token_position(first),
         )
     return None
 
@@ -142,7 +143,7 @@ def _unexpected(word: Token, wanted: str, advice: str) -> PalimpsestError:
         Code.SYNTAX,
         f'{wanted} was expected near "{word.text}"',
         advice=advice,
-        position=Position(word.line, max(1, word.col - len(word.text) + 1)),
+        position=token_position(word),
     )
 
 

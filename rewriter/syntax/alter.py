@@ -11,7 +11,8 @@ from collections.abc import Callable
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.statement import SqlStatement, Statement
 from rewriter.syntax.alter_generated import generated_action
 from rewriter.syntax.alter_identity import identity_action
@@ -278,5 +279,5 @@ def _syntax_error(token: Token, code: Code, message: str) -> PalimpsestError:
         code,
         message,
         advice="see docs/sql.md for the actions that are taken",
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        position=token_position(token),
     )

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.name_resolution import token_position
 from rewriter.statement import Boundary, SqlStatement
 from rewriter.statements.blocks import (
     Block,
@@ -293,7 +294,7 @@ def check_step(statement: object) -> None:
 
 
 def _position(token: Token | None) -> Position | None:
-    return None if token is None else Position(token.line, max(1, token.col - len(token.text) + 1))
+    return None if token is None else token_position(token)
 
 
 def block_error(token: Token | None, message: str) -> PalimpsestError:

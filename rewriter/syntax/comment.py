@@ -10,7 +10,8 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.statement import SqlStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -68,5 +69,5 @@ def _of_domain(reader: TokenReader) -> PalimpsestError:
         Code.NOT_SUPPORTED,
         "COMMENT ON CONSTRAINT of a domain is not supported",
         advice="comment on the domain",
-        position=Position(at.line, max(1, at.col - len(at.text) + 1)),
+        position=token_position(at),
     )

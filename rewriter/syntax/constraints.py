@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.statement import SetConstraints
 
 
@@ -36,7 +37,7 @@ def _syntax_error(token: Token) -> PalimpsestError:
         Code.SYNTAX,
         f'SET CONSTRAINTS takes ALL or names, and DEFERRED or IMMEDIATE near "{token.text}"',
         advice="write SET CONSTRAINTS ALL DEFERRED, or name foreign keys in the place of ALL",
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        position=token_position(token),
     )
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.name_resolution import token_position
 from rewriter.statements.entities import (
     AlterEntity,
     CreateEntity,
@@ -261,4 +262,4 @@ class _Reader:
 
     def _position(self) -> Position:
         token = self._reader.tokens[min(self._reader.place, len(self._reader.tokens) - 1)]
-        return Position(token.line, max(1, token.col - (token.end - token.start)))
+        return token_position(token)

@@ -11,8 +11,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.dependents import read_dependents
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.suppression import read_suppression
+from rewriter.name_resolution import token_position
 from rewriter.statement import Erase
 
 _MORE = "SCOPE, ON DEPENDENTS and REASON"
@@ -55,7 +56,7 @@ def _has_argument(node: exp.Expr, *known: str) -> bool:
 
 
 def _syntax_error(token: Token, message: str) -> PalimpsestError:
-    position = Position(token.line, max(1, token.col - len(token.text) + 1))
+    position = token_position(token)
     return PalimpsestError(
         Code.SYNTAX, message, advice="ERASE FROM t WHERE k = 1", position=position
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.statement import StoreUpkeep
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -44,7 +45,7 @@ def recognise_extension(tokens: list[Token], parse: Parse) -> StoreUpkeep | None
             Code.NOT_SUPPORTED,
             f"the extension {name} is not supported: its functions and types are not here",
             advice=_ADVICE.get(name.lower(), "leave it out, and what needs it"),
-            position=Position(at.line, max(1, at.col - len(at.text) + 1)),
+            position=token_position(at),
         )
     if is_comment:
         if not reader.takes("IS"):

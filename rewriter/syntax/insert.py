@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from rewriter.name_resolution import token_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def set_marks(ast: exp.Expr, marks: InsertMarks, first: Token) -> exp.Expr:
             Code.NOT_SUPPORTED,
             "OVERRIDING .. VALUE may stand only in an INSERT by itself",
             advice="put the INSERT first in the statement",
-            position=Position(first.line, max(1, first.col - len(first.text) + 1)),
+            position=token_position(first),
         )
     ast.set("overriding", marks.overriding or None)
     ast.set("replacing", marks.replacing or None)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 
 
 def without_join_aliases(tokens: list[Token], words: list[str]) -> tuple[list[Token], list[str]]:
@@ -60,7 +61,7 @@ def _tokens_without(tokens: list[Token], aliases: dict[str, list[Token]]) -> lis
                 Code.UNKNOWN_COLUMN,
                 f"column {token.text}.{named.text} does not exist",
                 advice="the alias of a join names the columns in USING alone",
-                position=Position(token.line, max(1, token.col)),
+                position=token_position(token),
             )
         index += 3
     return made
@@ -102,5 +103,5 @@ def _twice(alias: Token) -> PalimpsestError:
         Code.NOT_SUPPORTED,
         f"{alias.text} is the alias of a join, and stands for something else as well",
         advice="give the join another alias, and name single columns of it",
-        position=Position(alias.line, max(1, alias.col)),
+        position=token_position(alias),
     )

@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.limits import Limits
+from rewriter.name_resolution import token_position
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -41,7 +42,7 @@ def check_nesting(tokens: Sequence[Token], limits: Limits) -> None:
             chained = kind is TokenType.L_BRACKET and before is TokenType.R_BRACKET
             subscripts = subscripts + 1 if chained else 0
             if max(depth, subscripts) > limits.nesting_depth:
-                raise too_deep(limits, _start(token))
+                raise too_deep(limits, token_position(token))
         elif kind in _CLOSING:
             depth -= 1
             if len(waiting) > 1:
@@ -49,7 +50,7 @@ def check_nesting(tokens: Sequence[Token], limits: Limits) -> None:
         elif kind is TokenType.JOIN and before not in _UNCONDITIONAL:
             waiting[-1] += 1
             if waiting[-1] > _OPEN_JOINS_MAX:
-                raise _too_many_joins(_start(token))
+                raise _too_many_joins(token_position(token))
         elif kind in _CONDITIONS:
             waiting[-1] = max(0, waiting[-1] - 1)
         elif kind in _ENDING:
@@ -73,7 +74,3 @@ def _too_many_joins(position: Position) -> PalimpsestError:
         advice="give each JOIN its condition right behind its table, or write CROSS JOIN",
         position=position,
     )
-
-
-def _start(token: Token) -> Position:
-    return Position(token.line, max(1, token.col - len(token.text) + 1))

@@ -12,8 +12,9 @@ from typing import Protocol
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from rewriter.dialect_semantics import VARIABLE
+from rewriter.name_resolution import token_position
 from rewriter.statement import (
     Begin,
     Call,
@@ -109,7 +110,7 @@ def _name(tokens: Sequence[Token]) -> str:
 def _syntax_error(token: Token | None, message: str) -> PalimpsestError:
     position = None
     if token is not None:
-        position = Position(token.line, max(1, token.col - len(token.text) + 1))
+        position = token_position(token)
         message = f'{message} near "{token.text}"'
     return PalimpsestError(
         Code.SYNTAX, message, advice="check the statement at this place", position=position
@@ -257,7 +258,7 @@ def _not_serializable(token: Token) -> PalimpsestError:
         Code.NOT_SUPPORTED,
         "ISOLATION LEVEL SERIALIZABLE is not supported: transactions read a snapshot",
         advice="use REPEATABLE READ, and claim what must stay as you read it: SELECT .. FOR UPDATE",
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        position=token_position(token),
     )
 
 

@@ -23,6 +23,7 @@ from rewriter.checks.misspelled_keywords import misspelled_keyword
 from rewriter.checks.refusals import check_one_way_to_replace, refusal
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
+from rewriter.name_resolution import token_position
 from rewriter.query_settings import keep_marks, mark_last
 from rewriter.statement import Explain, Prepare, SqlStatement, Statement
 from rewriter.statements.blocks import DoBlock, Run
@@ -96,7 +97,7 @@ def find_text(text: str, wanted: str, dialect: str) -> Position | None:
     for token in tokenize(text, DIALECTS[dialect]):
         if token.text.casefold() == wanted.casefold():
             # A literal's quotes are part of its place, though not of its text.
-            return Position(token.line, max(1, token.col - (token.end - token.start)))
+            return token_position(token)
     return None
 
 
@@ -250,7 +251,7 @@ def _explain(
             Code.NOT_SUPPORTED,
             f"EXPLAIN {rest[0].text.upper()} is not supported",
             advice="EXPLAIN takes queries, and statements that change rows or tables",
-            position=position_of(rest[0]),
+            position=token_position(rest[0]),
         )
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     return Parsed(Explain(found.statement, analyze), own_text, found.parameters)
@@ -265,17 +266,12 @@ def _prepare(text: str, tokens: list[Token], dialect: str, limits: Limits) -> Pr
             Code.NOT_SUPPORTED,
             "PREPARE takes queries and changes of rows only",
             advice="send the statement by itself",
-            position=position_of(tokens[head.width]),
+            position=token_position(tokens[head.width]),
         )
     types: list[exp.DataType] = []
     for part in head.types:
         types.append(TokenReader(part, _parser(text, dialect, limits), 0).data_type())
     return Prepare(head.name, tuple(types), kept.statement, kept.text, kept.parameters)
-
-
-def position_of(token: Token) -> Position:
-    """Line and column at which a token starts."""
-    return Position(token.line, max(1, token.col - len(token.text) + 1))
 
 
 def _syntax_error(error: ParseError) -> PalimpsestError:

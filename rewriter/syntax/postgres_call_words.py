@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 
 _TRIMMED = {"BOTH": "btrim", "LEADING": "ltrim", "TRAILING": "rtrim", "FROM": "btrim"}
 _OPENING = frozenset({"(", "["})
@@ -106,7 +107,7 @@ def _rows(tokens: list[Token], place: int) -> list[Token]:
                 Code.NOT_SUPPORTED,
                 f"{call[0].text} in ROWS FROM is not supported",
                 advice="take functions that give rows of one column, or join their results",
-                position=Position(call[0].line, max(1, call[0].col)),
+                position=token_position(call[0]),
             )
     at = tokens[place]
     query = [_like(at, TokenType.SELECT, "SELECT"), *tokens[place + 3 : end]]
@@ -160,7 +161,7 @@ def _bit(tokens: list[Token], place: int) -> list[Token]:
             Code.NOT_SUPPORTED,
             "the type BIT VARYING is not supported",
             advice="use BIT(n), or a text with CHECK (b ~ '^[01]*$')",
-            position=Position(tokens[place].line, max(1, tokens[place].col)),
+            position=token_position(tokens[place]),
         )
     return tokens
 

@@ -12,7 +12,8 @@ import re
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.syntax.unicode_escapes import check_escapes, check_unicode_text, unicode_text
 
 NAME_BYTES = 63
@@ -70,7 +71,7 @@ def _with_unicode_names(tokens: list[Token]) -> list[Token]:
             found.append(token)
             place += 1
             continue
-        position = Position(token.line, max(1, token.col))
+        position = token_position(token)
         text = unicode_text(name.text, _sign(tokens, place + 2), position)
         where = (token.line, token.col, token.start, name.end)
         found.append(Token(TokenType.IDENTIFIER, text, *where, name.comments))
@@ -110,7 +111,7 @@ def _sign(tokens: list[Token], place: int) -> str:
 
 
 def _check(token: Token, written: str, sign: str) -> None:
-    position = Position(token.line, max(1, token.col - (token.end - token.start)))
+    position = token_position(token)
     if token.token_type is TokenType.UNICODE_STRING:
         check_unicode_text(written, sign, position)
         return

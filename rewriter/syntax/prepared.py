@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from rewriter.name_resolution import token_position
 from rewriter.statement import Deallocate, Execute
 
 Parse = Callable[..., exp.Expr]
@@ -113,5 +114,5 @@ def _syntax_error(token: Token, message: str) -> PalimpsestError:
         Code.SYNTAX,
         f'{message} near "{token.text}"',
         advice="check the statement at this place",
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        position=token_position(token),
     )

@@ -17,9 +17,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.policy import NAMES, NONE, PREFIX, SCHEDULE, rule_of
 from journal.model.replication import read_replications, write_replications
+from rewriter.name_resolution import token_position
 from rewriter.syntax.tokens import tokenize
 
 Assignment = tuple[str, str | None]
@@ -205,7 +206,7 @@ def _property_name(name: str, at: Token) -> str:
         Code.POLICY,
         f'there is no policy "{name}"',
         advice=_ADVICE,
-        position=_position(at),
+        position=token_position(at),
     )
 
 
@@ -216,14 +217,10 @@ _ADVICE = (
 )
 
 
-def _position(token: Token) -> Position:
-    return Position(token.line, max(1, token.col - len(token.text) + 1))
-
-
 def _syntax_error(token: Token, message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
         f'{message} near "{token.text}"',
         advice="see docs/jobs.md for the form",
-        position=_position(token),
+        position=token_position(token),
     )

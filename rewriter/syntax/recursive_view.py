@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 
 
 def spell_out_recursive_view(tokens: list[Token]) -> list[Token]:
@@ -26,7 +27,7 @@ def spell_out_recursive_view(tokens: list[Token]) -> list[Token]:
             Code.SYNTAX,
             "a recursive view names its columns",
             advice="write CREATE RECURSIVE VIEW v (a, b) AS SELECT ..",
-            position=Position(first.line, max(1, first.col - len(first.text) + 1)),
+            position=token_position(first),
         )
     columns, query = tokens[begin : end + 1], tokens[end + 2 :]
     name, last = tokens[begin - 1], tokens[-1]

@@ -12,8 +12,9 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.policy_scope import ScopeKind
+from rewriter.name_resolution import token_position
 from rewriter.statements.scoped_policies import SetScopedPolicy
 from rewriter.syntax.properties import properties_action
 from rewriter.syntax.token_reader import Parse, TokenReader
@@ -61,5 +62,5 @@ def _refuse_column(tokens: list[Token], words: list[str]) -> None:
             "a column has no POLICY of its own: rows go as a whole",
             advice="set the policy on the table, or SET MASKING POLICY (..) or SET TAG on the"
             " column",
-            position=Position(at.line, max(1, at.col - len(at.text) + 1)),
+            position=token_position(at),
         )

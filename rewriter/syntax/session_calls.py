@@ -12,8 +12,8 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from journal.model.errors import Code, PalimpsestError, Position
-from rewriter.name_resolution import position_of
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import position_of, token_position
 from rewriter.statement import Discard, LockTables, SelectedCall, SelectedCalls
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -135,6 +135,6 @@ def lock_tables(tokens: list[Token], parse: Parse) -> LockTables | None:
             f"LOCK TABLE IN {mode} MODE is not supported: nobody waits for another here",
             advice="leave it out: of two who change a row the second to commit gets 40001; SELECT"
             " .. FOR UPDATE claims rows that are read",
-            position=Position(tokens[0].line, max(1, tokens[0].col - len(tokens[0].text) + 1)),
+            position=token_position(tokens[0]),
         )
     return LockTables(tuple(tables), mode)

@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.statement import Show, ShowSetting, SqlStatement
 
 Parse = Callable[..., exp.Expr]
@@ -73,7 +74,7 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting | SqlStatement
                 Code.NOT_SUPPORTED,
                 f"SHOW {' '.join(rest)} is not supported",
                 advice="query information_schema or the system schema, with WHERE as you like",
-                position=_position(tokens[0]),
+                position=token_position(tokens[0]),
             )
         case ["SELECT" | "WITH" | "FROM" | "VALUES", _, *_]:
             return SqlStatement(exp.Describe(this=parse(named)))
@@ -119,7 +120,7 @@ def explained(tokens: list[Token]) -> tuple[list[Token], bool]:
             Code.SYNTAX,
             "EXPLAIN needs a statement",
             advice="write a query, or a statement that writes, behind it",
-            position=_position(tokens[0]),
+            position=token_position(tokens[0]),
         )
     return rest, analyze
 
@@ -145,7 +146,7 @@ def _options(tokens: list[Token]) -> tuple[list[Token], bool]:
                 Code.NOT_SUPPORTED,
                 f"EXPLAIN ({option}) is not supported",
                 advice="EXPLAIN takes ANALYZE, and shows text",
-                position=_position(tokens[2]),
+                position=token_position(tokens[2]),
             )
     return tokens[end + 1 :], analyze
 
@@ -154,7 +155,3 @@ def _table(tokens: Sequence[Token], parse: Parse) -> exp.Table:
     found = parse(list(tokens), exp.Table)
     assert isinstance(found, exp.Table)
     return found
-
-
-def _position(token: Token) -> Position:
-    return Position(token.line, max(1, token.col - len(token.text) + 1))

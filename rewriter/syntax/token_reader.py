@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import fold
+from rewriter.name_resolution import token_position
 
 Parse = Callable[..., exp.Expr]
 """Parses part of a statement with sqlglot."""
@@ -156,17 +157,14 @@ class TokenReader:
         """SYNTAX at this place."""
         token = self._next_token()
         where = f'{message} near "{token.text}"'
-        return PalimpsestError(Code.SYNTAX, where, advice=self.advice, position=_position(token))
+        return PalimpsestError(
+            Code.SYNTAX, where, advice=self.advice, position=token_position(token)
+        )
 
     def refused(self, what: str, advice: str) -> PalimpsestError:
         """NOT_SUPPORTED at this place, for a part of a statement that is recognised."""
-        message, position = f"{what} is not supported", _position(self._next_token())
+        message, position = f"{what} is not supported", token_position(self._next_token())
         return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position)
 
     def _next_token(self) -> Token:
         return self.tokens[min(self.place, len(self.tokens) - 1)]
-
-
-def _position(token: Token) -> Position:
-    """Where a token begins: tokens know the column of their end."""
-    return Position(token.line, max(1, token.col - len(token.text) + 1))

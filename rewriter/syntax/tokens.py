@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.sql import dialects
+from rewriter.name_resolution import token_position
 
 _RAW = frozenset({TokenType.COMMAND, TokenType.SHOW, TokenType.REPLACE})
 """REPLACE is one where a statement begins with it."""
@@ -60,7 +61,7 @@ def check_commas(tokens: list[Token], dialect: str) -> None:
                 Code.SYNTAX,
                 f'nothing stands behind a comma near "{token.text}"',
                 advice="write what is missing, or take one comma away",
-                position=Position(token.line, max(1, token.col)),
+                position=token_position(token),
             )
 
 

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import token_position
 from rewriter.statement import Call, StoreUpkeep
 
 Parse = Callable[..., exp.Expr]
@@ -206,5 +207,5 @@ def _syntax_error(token: Token, message: str) -> PalimpsestError:
         Code.SYNTAX,
         f'{message} near "{token.text}"',
         advice="see docs/jobs.md for the form",
-        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        position=token_position(token),
     )

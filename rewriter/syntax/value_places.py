@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.name_resolution import token_position
 
 _OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSED = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -57,7 +58,7 @@ class WrongValueCount(PalimpsestError):
         else:
             items = _row_items(tokens, body, self.row)
         stars = [item for item in items if item[-1].token_type is TokenType.STAR]
-        return _position(stars[0][0]) if stars else self._place(columns, items)
+        return token_position(stars[0][0]) if stars else self._place(columns, items)
 
     def _place_in_merge(self, tokens: Sequence[Token]) -> Position | None:
         for start, token in enumerate(tokens):
@@ -70,14 +71,10 @@ class WrongValueCount(PalimpsestError):
 
     def _place(self, columns: list[list[Token]], items: list[list[Token]]) -> Position | None:
         if self.found > self.wanted:
-            return _position(items[self.wanted][0]) if len(items) > self.wanted else None
+            return token_position(items[self.wanted][0]) if len(items) > self.wanted else None
         if not self.row and len(columns) > self.found:
-            return _position(columns[self.found][0])
-        return _position(items[0][0]) if items else None
-
-
-def _position(token: Token) -> Position:
-    return Position(token.line, max(1, token.col - (token.end - token.start)))
+            return token_position(columns[self.found][0])
+        return token_position(items[0][0]) if items else None
 
 
 def _after(tokens: Sequence[Token], kinds: frozenset[TokenType]) -> int | None:

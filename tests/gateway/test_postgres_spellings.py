@@ -42,7 +42,7 @@ def test_what_the_rewriter_fails_on_has_a_code(monkeypatch: pytest.MonkeyPatch) 
     con = gateway.connect("palimpsest://", autocommit=True)
     with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
         con.execute("CREATE TABLE unit (price INTEGER, sold AS (price) PRIMARY KEY)")
-    monkeypatch.setattr("rewriter.rewriter.check_allowed", lambda *_: 1 / 0)
+    monkeypatch.setattr("rewriter.rewriter.read_words", lambda *_: 1 / 0)
     with pytest.raises(gateway.InternalError, match="PAL-112"):
         con.execute("SELECT 1 + 1")
 
