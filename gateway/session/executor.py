@@ -128,14 +128,15 @@ class Executor:
 
         For autocommit only: what it wrote is committed when this returns.
         """
-        if self.journal.inline is None or request.settings.as_of is not None:
+        settings = request.settings
+        if self.journal.inline is None or settings.as_of is not None or settings.is_read_only:
             return None
         key = plan_key(request.in_form(self._usual), temporary.plans)
         if not self.planner.cache.is_bounded(key):
             return None
         form = InlineForm(self.journal, self.planner, self._cached, self._usual, author, temporary)
         trips = self.journal.at_once
-        if trips is not None and trips.may_write() and request.settings.timezone is None:
+        if trips is not None and trips.may_write() and settings.timezone is None:
             done = self._attempt(OneTripForm(form), self._call(request, cancellation))
             if done is not None:
                 return done

@@ -69,6 +69,18 @@ def test_a_read_only_session_refuses_every_change(
         assert rows(reader) == rows(writer) == [(1,)]
 
 
+def test_it_refuses_what_was_run_before(writer: Connection) -> None:
+    writer.execute("CREATE TABLE u (a INTEGER PRIMARY KEY, b INTEGER)")
+    writer.execute("INSERT INTO u VALUES (1, 0)")
+    change = "UPDATE u SET b = b + 1 WHERE a = ?"
+    for _ in range(3):
+        writer.execute(change, [1])
+    writer.execute("SET default_transaction_read_only = on")
+    with pytest.raises(Error, match="read-only"):
+        writer.execute(change, [1])
+    assert writer.execute("SELECT b FROM u").fetchall() == [(3,)]
+
+
 def test_each_statement_of_it_reads_what_is_committed_then(url: str, writer: Connection) -> None:
     with gateway.connect(url, autocommit=True, read_only=True) as reader:
         assert rows(reader) == [(1,)]
