@@ -98,7 +98,7 @@ class Journal:
         self.pins, self.removals = Pins(), Removals()
         self.in_memory = RowsAtHand(root, self.checker.check_files, self._detached)
         self.positions = PositionKeeper(self)
-        self.varied_columns = VariedColumns(root)
+        self.varied_columns = VariedColumns(root, self.session)
         self.filters = KeyFilters()
         try:
             with rows_of.reading():

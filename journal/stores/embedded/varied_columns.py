@@ -6,12 +6,13 @@ One row group of the largest file stands for the table: a hint, which no answer 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-import pyarrow as pa
-
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import PalimpsestError
 from journal.model.segment import SegmentFile, Tier
-from journal.stores.embedded.sealed_rows import opened_file
 from journal.transactions.state import TableState
 
 _ROWS_MIN = 10_000
@@ -19,11 +20,23 @@ _ROWS_MIN = 10_000
 _FILES_MAX = 10_000
 
 
-class VariedColumns:
-    """The columns of tables whose values hardly repeat; footers are read once each."""
+_WITHOUT_DICTIONARY = """
+    SELECT path_in_schema FROM parquet_metadata(?) WHERE row_group_id = 0
+    AND row_group_num_rows >= ? AND dictionary_page_offset IS NULL AND type <> 'BOOLEAN'
+"""
+"""Truth values never have one."""
+Sessions = Callable[[], AbstractContextManager[DuckDBSession]]
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+
+class VariedColumns:
+    """The columns of tables whose values hardly repeat; footers are read once each.
+
+    ``sessions`` lends one in no transaction, so that a damaged file ends nobody's. DuckDB keeps the
+    footer for the query that asks; to load pyarrow's reader would take five times as long.
+    """
+
+    def __init__(self, root: Path, sessions: Sessions) -> None:
+        self._root, self._sessions = root, sessions
         self._found: dict[str, frozenset[str]] = {}
 
     def of(self, state: TableState) -> frozenset[str]:
@@ -38,23 +51,15 @@ class VariedColumns:
         if found is None:
             if len(self._found) >= _FILES_MAX:
                 self._found.clear()
-            found = self._found[file.path] = _without_dictionary(self._root / file.path)
+            found = self._found[file.path] = self._without_dictionary(self._root / file.path)
         return found
 
-
-def _without_dictionary(path: Path) -> frozenset[str]:
-    """Columns whose chunk in the first row group has no dictionary; truth values never have one."""
-    try:
-        with opened_file(path) as file:
-            group = file.metadata.row_group(0)
-    except (OSError, IndexError, pa.ArrowException):
-        # Whoever reads rows of it says what is wrong.
-        return frozenset()
-    if group.num_rows < _ROWS_MIN:
-        return frozenset()
-    chunks = [group.column(i) for i in range(group.num_columns)]
-    return frozenset(
-        c.path_in_schema
-        for c in chunks
-        if not c.has_dictionary_page and c.physical_type != "BOOLEAN"
-    )
+    def _without_dictionary(self, path: Path) -> frozenset[str]:
+        """Columns whose chunk in the first row group has no dictionary."""
+        try:
+            with self._sessions() as session:
+                rows = session.text(_WITHOUT_DICTIONARY, [str(path), _ROWS_MIN])
+        except PalimpsestError:
+            # Whoever reads rows of it says what is wrong.
+            return frozenset()
+        return frozenset(name for (name,) in rows)
