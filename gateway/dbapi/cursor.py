@@ -353,14 +353,20 @@ class Cursor:
         self._next += len(found)
         if len(found) < size:
             wanted = max(size - len(found), _ITERATION_ROWS)
-            with self.connection.client_session.fetching(rows):
-                self._ahead = rows.take(wanted)
+            self._ahead = self._taken(rows, wanted)
             if len(self._ahead) < wanted:
                 self._note_end((self.rownumber or 0) + len(found) + len(self._ahead))
             self._next = min(size - len(found), len(self._ahead))
             found += self._ahead[: self._next]
         self.rownumber = (self.rownumber or 0) + len(found)
         return found
+
+    def _taken(self, rows: ResultRows, size: int) -> list[Row]:
+        """The next rows of a result; nobody works for those that have all come already."""
+        if not rows.is_held:
+            return rows.take(size)
+        with self.connection.client_session.fetching(rows):
+            return rows.take(size)
 
     def _note_end(self, count: int) -> None:
         """Know the count of a query whose last row was fetched; of changed rows it was known."""

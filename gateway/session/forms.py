@@ -27,6 +27,7 @@ from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
 from gateway.session.scan_info import supply_system_rows
 from gateway.session.standing_reads import FINAL, ReadRun, note_run
+from gateway.session.standing_writes import note_plan
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
 from journal.model.errors import PalimpsestError
@@ -299,11 +300,12 @@ class OneTripForm:
 
     def plan(self, statement: OneTripStatement, call: StatementCall) -> Planned | None:
         """The plan that was made before, if it can be run so."""
-        request, known = call.request.in_form(self.inline.form), self.inline.planner.known_plan
-        plan = known(statement, request, call.times)
-        if plan is None or not self.inline.takes(plan) or not statement.takes(plan):
+        request = call.request.in_form(self.inline.form)
+        known = self.inline.planner.known_plan(statement, request, call.times)
+        if known is None or not self.inline.takes(known.plan) or not statement.takes(known.plan):
             return None
-        return plan, dict(request.parameters)
+        note_plan(call.request, known)
+        return known.plan, dict(request.parameters)
 
     def run(
         self, statement: OneTripStatement, planned: Planned, call: StatementCall
@@ -337,10 +339,10 @@ class AskedOnceForm:
     def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
         """The plan that was made before, if it can be run so."""
         request = call.request.in_form(self.store.form)
-        plan = self.store.planner.known_plan(statement, request, call.times)
-        if plan is None or not self._trips.takes(plan):
+        known = self.store.planner.known_plan(statement, request, call.times)
+        if known is None or not self._trips.takes(known.plan):
             return None
-        return plan, dict(request.parameters)
+        return known.plan, dict(request.parameters)
 
     def run(
         self, statement: OpenStatement, planned: Planned, call: StatementCall

@@ -91,12 +91,24 @@ class PlanCache:
         settings: SettingValues = no_settings,
     ) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
+        found = self.cached(key, catalog, scan_info, times, settings)
+        return None if found is None else found.plan
+
+    def cached(
+        self,
+        key: Hashable,
+        catalog: CatalogSnapshot,
+        scan_info: ScanInfos,
+        times: Times,
+        settings: SettingValues = no_settings,
+    ) -> CachedPlan | None:
+        """The same with its inputs."""
         with self._lock:
             entries = self._plans.get(key)
             if entries is None:
                 return None
             self._plans.move_to_end(key)
-        found = (e.plan for e in entries if _is_current(e, catalog, scan_info, times, settings))
+        found = (e for e in entries if _is_current(e, catalog, scan_info, times, settings))
         return next(found, None)
 
     def put_plan(self, key: Hashable, entry: CachedPlan) -> None:

@@ -45,13 +45,13 @@ class Planner:
 
     def known_plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints
-    ) -> StatementPlan | None:
-        """The plan of a statement, if it was made before."""
+    ) -> CachedPlan | None:
+        """The plan of a statement with what it was made of, if it was made before."""
         transaction, settings = statement.transaction, request.settings
         scan_info, find = scan_info_of(statement, {}), times.of(statement)
         key, catalog = _key(transaction, request), transaction.catalog
         setting = partial(setting_text, settings, catalog=catalog)
-        return self.cache.cached_plan(key, catalog, scan_info, find, setting)
+        return self.cache.cached(key, catalog, scan_info, find, setting)
 
     def may_ask_once(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if a statement came to one query when it was planned last."""

@@ -43,7 +43,7 @@ from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy, run_until_first
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import TransactionSettings
-from gateway.session.standing_reads import StandingReads
+from gateway.session.standing import StandingStatements
 from gateway.session.variable_parameters import without_placeholders
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
@@ -98,7 +98,7 @@ class Session:
         self.temporary = Temporary(journal)
         self.cancellation = Cancellation(lambda: self.settings.statement_timeout)
         self.activity = executor.activity.enter(self)
-        self._standing = StandingReads(executor.lineage)
+        self._standing = StandingStatements(executor.lineage)
         self.engine: Callable[[int], Engine] | None = None
         """What jobs of this session work with, by the bytes of a table; None: as settings say."""
         self.folder: str | None = None
@@ -230,7 +230,8 @@ class Session:
     ) -> StatementOutcome:
         self.cancellation.check()
         self.clock.begin(continues=self.transaction is not None)
-        if (again := self._standing.read_again(self, parsed, parameters, batch)) is not None:
+        if (again := self._standing.run_again(self, parsed, parameters, batch)) is not None:
+            self._seal(again.written)
             return again
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
@@ -308,7 +309,7 @@ class Session:
             done = self.executor.run_inline(request, self.cancellation, author, self.temporary)
             if done is not None:
                 self._seal(done.written)
-                return done
+                return self._standing.keep(request, done)
         outcome = run_until_first(
             lambda is_last: self._try(request, author, is_last=is_last),
             *(self.settings.retries, self.retries),

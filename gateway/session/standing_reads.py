@@ -5,7 +5,7 @@
 What a plan depends on is the statement, the session's settings and temporary relations, the kinds
 of its parameters, and what is committed. A read stands as long as all of that is the same: a state
 is another one after each commit of anybody, and the store says whether it is the state still. All
-else takes the usual way. Writes change the state themselves, so they do not stand.
+else takes the usual way. Writes change the state themselves: ``standing_writes``.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ FINAL = frozenset({Code.CANCELLED, Code.OUTCOME_UNKNOWN})
 """Codes of a statement that must not be run otherwise."""
 
 
-class ReadingSession(TimedSession, Protocol):
-    """What of a session decides whether a read stands."""
+class StandingSession(TimedSession, Protocol):
+    """What of a session decides whether a statement stands."""
 
     journal: OpenJournal
     temporary: Temporary
@@ -52,6 +52,10 @@ class ReadingSession(TimedSession, Protocol):
     transaction: Transaction | None
     autocommit: bool
     names: CommitNames | None
+
+    @property
+    def recorded_user(self) -> str | None:
+        """Who acts, as records show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +92,11 @@ class StandingReads:
         self._reads: dict[int, _StandingRead] = {}
         self._state: JournalState | None = None
 
-    def keep(self, request: StatementRequest, outcome: StatementOutcome) -> StatementOutcome:
-        """The outcome of a statement that was run by itself; a read in one trip is kept."""
+    def keep(self, request: StatementRequest) -> None:
+        """Keep a statement that was run by itself, if it is a read and took one trip."""
         run: ReadRun | None = request.cache.get(_PLACE)
         if run is None or run.plan.currents or request.settings.variables:
-            return outcome
+            return
         if run.state is not self._state or len(self._reads) >= _READS_MAX:
             self._reads.clear()
             self._state = run.state
@@ -100,16 +104,15 @@ class StandingReads:
         self._reads[id(request.parsed)] = _StandingRead(
             request, request.kinds, run, request.origin(run.plan)
         )
-        return outcome
 
     def read_again(
-        self, session: ReadingSession, parsed: Parsed, parameters: Given, batch: object
+        self, session: StandingSession, parsed: Parsed, parameters: Given, batch: object
     ) -> StatementOutcome | None:
         """The outcome of a read that stands; None where it has to take the usual way."""
         read = self._reads.get(id(parsed))
         if read is None or read.request.parsed is not parsed or batch is not None:
             return None
-        if not _stands(session, read):
+        if not is_as_then(session, read.request) or session.journal.state is not read.run.state:
             return None
         bound = {**own_parameters(session), **bind(parsed, parameters)}
         trips = session.journal.at_once
@@ -138,12 +141,11 @@ class StandingReads:
         return StatementOutcome(plan.tag, -1, named, shown, notices=plan.notices)
 
 
-def _stands(session: ReadingSession, read: _StandingRead) -> bool:
-    """True while all is as it was, as far as this process knows."""
+def is_as_then(session: StandingSession, request: StatementRequest) -> bool:
+    """True while a session, which is in no transaction, is as it was when it ran a request."""
     return (
-        session.settings is read.request.settings
-        and session.dialect == read.request.dialect
-        and session.journal.state is read.run.state
+        session.settings is request.settings
+        and session.dialect == request.dialect
         and session.transaction is None
         and session.autocommit
         and session.names is None

@@ -52,11 +52,16 @@ def no_turn(_watcher: CancelToken) -> AbstractContextManager[None]:
     return nullcontext()
 
 
+def take(lock: threading.RLock, watcher: CancelToken) -> None:
+    """Take a lock, once it is free."""
+    while not lock.acquire(timeout=_WAIT_S):
+        watcher.check()
+
+
 @contextmanager
 def acquired(lock: threading.RLock, watcher: CancelToken) -> Iterator[None]:
     """The lock, once it is free."""
-    while not lock.acquire(timeout=_WAIT_S):
-        watcher.check()
+    take(lock, watcher)
     try:
         yield
     finally:

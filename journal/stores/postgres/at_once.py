@@ -12,8 +12,8 @@ has committed takes the long way, and the longer the more often that happens.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
@@ -38,7 +38,7 @@ from journal.stores.postgres.pipeline_cursor import FirstRow
 from journal.stores.postgres.pivot import has_pivots
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import PostgresSession
-from journal.transactions.group_commit import CancelToken, acquired
+from journal.transactions.group_commit import CancelToken, acquired, take
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun
 from journal.transactions.transaction import Transaction
@@ -180,6 +180,40 @@ class DatabaseAskedOnce(_OnSeenState):
         super().close()
 
 
+class _Turn:
+    """A write's turn among those of this process; as a generator, each would take longer."""
+
+    __slots__ = ("_journal", "_lock", "_luck", "_message", "_session", "_watcher")
+
+    def __init__(
+        self,
+        journal: DatabaseJournal,
+        lock: threading.RLock,
+        luck: Luck,
+        message: str | None,
+        watcher: CancelToken,
+    ) -> None:
+        self._journal, self._lock, self._luck = journal, lock, luck
+        self._message, self._watcher = message, watcher
+
+    def __enter__(self) -> DatabaseOneTrip:
+        take(self._lock, self._watcher)
+        try:
+            self._session = self._journal.store.acquire()
+            seen = self._journal.seen_last
+            transaction = Transaction(seen[1], message=self._message)
+            return DatabaseOneTrip(self._journal, self._session, seen, transaction, self._luck)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._journal.store.give_back(self._session)
+        finally:
+            self._lock.release()
+
+
 class AtOnce:
     """Starts such statements, and makes such commits; one for each journal of a process."""
 
@@ -192,13 +226,11 @@ class AtOnce:
         """False while others commit in between, and inside a turn, which has the lock already."""
         return not self._journal.has_turn and self._writing.may_try()
 
-    @contextmanager
-    def start(self, message: str | None, watcher: CancelToken) -> Iterator[DatabaseOneTrip]:
+    def start(
+        self, message: str | None, watcher: CancelToken
+    ) -> AbstractContextManager[DatabaseOneTrip]:
         """A write on the state that was seen last; one after the other."""
-        with acquired(self._lock, watcher), self._journal.store.lent() as session:
-            seen = self._journal.seen_last
-            transaction = Transaction(seen[1], message=message)
-            yield DatabaseOneTrip(self._journal, session, seen, transaction, self._writing)
+        return _Turn(self._journal, self._lock, self._writing, message, watcher)
 
     def may_ask(self) -> bool:
         """The same, for ``asking``: it needs no lock, so others of this process come in between."""
@@ -242,17 +274,20 @@ class AtOnce:
             self._asking.note(came_first=holds)
             return holds
 
-        with self._journal.store.lent() as session:
+        store = self._journal.store
+        session = store.acquire()
+        try:
             session.read_epochs(state.epoch_of)
             session.know_definitions(row.catalog)
             session.run_alone(Alone(READ_STATE, is_now))
-            try:
-                with watcher.watching(session):
-                    session.execute(step.query, parameters)
-            except LongWay:
-                return None
+            with watcher.watching(session):
+                session.execute(step.query, parameters)
             held = session.held_rows()
             return held, held.columns
+        except LongWay:
+            return None
+        finally:
+            store.give_back(session)
 
     def commit(
         self, transaction: Transaction, author: Author, watcher: CancelToken

@@ -28,6 +28,9 @@ FirstRow = tuple[bytes | None, ...]
 _UNKNOWN_STATEMENT = "26000"
 _Kept = tuple[str, tuple[int, ...]]
 """A statement that the server keeps, and the types of its parameters."""
+_Dumped = tuple[Any, tuple[int, ...], Any]
+"""Values, types and formats of parameters, as the server gets them."""
+_NOTHING: _Dumped = (None, (), None)
 _TOGETHER_MAX = 200
 """So many statements that are sent together the server keeps for a connection."""
 
@@ -90,19 +93,18 @@ class PipelineCursor(RawCursor[tuple[Any, ...]]):
         if len(self._kept) + len(statements) > _TOGETHER_MAX:
             self._forget_kept()
         limited = None
+        prepare, run = self._pgconn.send_prepare, self._pgconn.send_query_prepared
         for place, (sql, parameters) in enumerate(statements):
-            values, types, formats = self._dumped(parameters)
+            values, types, formats = _NOTHING if parameters is None else self._dumped(parameters)
             key = (sql, types)
             name = self._kept.get(key)
             if name is None:
                 self._kept_so_far += 1
                 name = f"together_{self._kept_so_far}".encode()
-                prepare = self._pgconn.send_prepare
                 asked.append(partial(prepare, name, sql.encode(), types))
                 coming.append((key, name))
             if place == chunked:
                 limited = len(asked)
-            run = self._pgconn.send_query_prepared
             asked.append(partial(run, name, values, param_formats=formats))
             coming.append(None)
         asked.append(self._pgconn.pipeline_sync)
@@ -110,10 +112,8 @@ class PipelineCursor(RawCursor[tuple[Any, ...]]):
             answers = self._answers_of(asked, limited)
         return self._checked(coming, answers, len(statements))
 
-    def _dumped(self, parameters: Sequence[Any] | None) -> tuple[Any, tuple[int, ...], Any]:
-        """Values, types and formats of parameters, as the server gets them."""
-        if parameters is None:
-            return None, (), None
+    def _dumped(self, parameters: Sequence[Any]) -> _Dumped:
+        """Parameters as the server gets them."""
         adapting = self._tx
         values = adapting.dump_sequence(parameters, [PyFormat.AUTO] * len(parameters))
         return values, adapting.types or (), adapting.formats

@@ -143,8 +143,12 @@ class PostgresStore:
         try:
             yield session
         finally:
-            session.rollback()
-            self.release(session)
+            self.give_back(session)
+
+    def give_back(self, session: PostgresSession) -> None:
+        """Take a session back; what it has not committed is rolled back."""
+        session.rollback()
+        self.release(session)
 
     def have_types(self, enums: Enums) -> None:
         """Make the types of enums that the database lacks, at once and for good."""

@@ -409,12 +409,10 @@ def after_inline(
     committed: JournalState, row: StateRow, version: Version, appended: Mapping[int, RowCounts]
 ) -> SectionResult:
     """What is true once an inline statement has appended rows to these tables."""
-    following = replace(row, generation=row.generation + 1, version=version)
+    following = StateRow(row.generation + 1, version, row.settled, row.catalog, row.fence)
     tables = {
-        table_id: replace(
-            committed.tables[table_id],
-            last_version=version,
-            head_counts=_counted(committed, table_id, counts),
+        table_id: committed.tables[table_id].with_counts(
+            _counted(committed, table_id, counts), version
         )
         for table_id, counts in appended.items()
     }
