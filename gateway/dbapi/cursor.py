@@ -353,7 +353,7 @@ class Cursor:
         self._next += len(found)
         if len(found) < size:
             wanted = max(size - len(found), _ITERATION_ROWS)
-            self._ahead = self._taken(rows, wanted)
+            self._ahead = self._take_rows(rows, wanted)
             if len(self._ahead) < wanted:
                 self._note_end((self.rownumber or 0) + len(found) + len(self._ahead))
             self._next = min(size - len(found), len(self._ahead))
@@ -361,7 +361,7 @@ class Cursor:
         self.rownumber = (self.rownumber or 0) + len(found)
         return found
 
-    def _taken(self, rows: ResultRows, size: int) -> list[Row]:
+    def _take_rows(self, rows: ResultRows, size: int) -> list[Row]:
         """The next rows of a result; nobody works for those that have all come already."""
         if not rows.is_held:
             return rows.take(size)
