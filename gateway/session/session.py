@@ -32,6 +32,7 @@ from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import is_copy, run_copy_from
 from gateway.session.named_schemas import as_meant
+from gateway.session.notice_levels import without_unheard
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.own_parameters import SessionClock, own_parameters
@@ -223,7 +224,7 @@ class Session:
     ) -> StatementOutcome:
         """Run one parsed statement."""
         with self.activity.running(parsed) as answered:
-            return answered(self._run(parsed, parameters, batch))
+            return answered(without_unheard(self._run(parsed, parameters, batch), self.settings))
 
     def _run(
         self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None

@@ -39,6 +39,11 @@ class TakenSetting:
 
 SERVER_VERSION = f"15.0 (Palimpsest {VERSION})"
 """The version of PostgreSQL whose dialect is spoken, at which drivers look; and the gateway's."""
+MESSAGE_LEVELS = (
+    *("debug5", "debug4", "debug3", "debug2", "debug", "debug1", "log"),
+    *("notice", "warning", "error"),
+)
+"""The levels of messages, lowest first."""
 _ON = ("on", "true", "1", "yes")
 _OFF = ("off", "false", "0", "no")
 
@@ -105,7 +110,10 @@ _DUCKDB = {
 _POSTGRES = {
     **_any("1", "extra_float_digits"),
     **_any("0", "jit_above_cost"),
-    **_any("notice", "client_min_messages", "log_min_messages"),
+    **_any("notice", "log_min_messages"),
+    "client_min_messages": TakenSetting(
+        "notice", MESSAGE_LEVELS, about="the lowest level of messages that a client is told"
+    ),
     **_any("on", "synchronous_commit", "row_security", "check_function_bodies", "jit"),
     **_any("on", "escape_string_warning", "geqo", "enable_seqscan", "enable_indexscan"),
     **_any("on", "enable_bitmapscan", "enable_indexonlyscan", "enable_hashjoin", "enable_nestloop"),

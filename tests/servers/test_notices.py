@@ -90,6 +90,27 @@ def test_statements_say_that_they_have_nothing_to_do(
     assert heard[0] == heard[1] != []
 
 
+@pytest.mark.parametrize("level", ["log", "notice", "WARNING", "error"])
+def test_clients_hear_from_the_level_that_they_set(
+    gateway: Connection, postgres: Connection, level: str
+) -> None:
+    """Sequel, DBD::Pg's programs and migrations want to hear of warnings alone."""
+    heard = []
+    for con in (gateway, postgres):
+        told: list[str | None] = []
+
+        def hear(notice: psycopg.errors.Diagnostic, told: list[str | None] = told) -> None:
+            told.append(notice.message_primary)
+
+        con.add_notice_handler(hear)
+        con.execute(f"SET client_min_messages = {level}")
+        for statement in ("DROP TABLE IF EXISTS nowhere", "COMMIT", "RESET client_min_messages"):
+            con.execute(statement)
+        con.remove_notice_handler(hear)
+        heard.append(told)
+    assert heard[0] == heard[1]
+
+
 def test_transactions_warn_of_what_changes_nothing(
     gateway: Connection, postgres: Connection
 ) -> None:

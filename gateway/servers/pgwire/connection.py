@@ -40,6 +40,7 @@ from gateway.servers.pgwire.tags import (
 )
 from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.transaction_words import begin_tag, warning_of
+from gateway.session.notice_levels import is_heard
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -411,6 +412,8 @@ class ClientConnection:
         self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
 
     def _send_notice(self, severity: str, code: str, text: str) -> None:
+        if not is_heard(severity, self._session.settings):
+            return
         fields = {"S": severity, "V": severity, "C": code, "M": text}
         self._stream.write(messages.error_response(fields, b"N"))
 
