@@ -96,16 +96,20 @@ class ShowSetting:
 
 @dataclass(frozen=True, slots=True)
 class SelectedCall:
-    """One value of a SELECT of session calls: a ``function`` with arguments, or an expression."""
+    """One value of a SELECT of session calls: a ``function`` with arguments, or an expression.
+
+    Calls of a CTE, which come before the others, are not shown.
+    """
 
     name: str
     function: str | None
     arguments: tuple[exp.Expr, ...]
+    is_shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedCalls:
-    """SELECT set_config(..), pg_advisory_lock(..) and the like, without FROM.
+    """SELECT set_config(..), pg_advisory_lock(..) and the like, without FROM but of a CTE of such.
 
     ``if_setting``: there is a row, and the calls are made, only if there is a setting of that name.
     """

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.config import Settings
 from gateway.session.advisory_locks import Held, LockKey
 from gateway.session.cancellation import Cancellation
 from gateway.session.durations import duration_text
@@ -59,9 +60,16 @@ def run_session_calls(
         return session.executor.table_outcome("SELECT", pa.table(nothing))
     names: list[str] = []
     arrays: list[pa.Array] = []
-    for column in statement.columns:
-        names.append(column.name)
-        arrays.append(_value(session, column, bound))
+    kept: list[Settings] = []
+    try:
+        for column in statement.columns:
+            value = _value(session, column, bound, kept)
+            if column.is_shown:
+                names.append(column.name)
+                arrays.append(value)
+    finally:
+        if kept:
+            session.settings = kept[0]
     return session.executor.table_outcome("SELECT", pa.Table.from_arrays(arrays, names=names))
 
 
@@ -77,7 +85,7 @@ def _is_setting(session: CallingSession, name: str) -> bool:
 
 def call_columns(statement: SelectedCalls) -> list[ResultColumn]:
     """The columns of such a SELECT, for a client that asks before it runs it."""
-    return [ResultColumn(c.name, _type_of(c)) for c in statement.columns]
+    return [ResultColumn(c.name, _type_of(c)) for c in statement.columns if c.is_shown]
 
 
 def _type_of(column: SelectedCall) -> str:
@@ -88,12 +96,14 @@ def _type_of(column: SelectedCall) -> str:
     return "BOOLEAN" if is_flag else "VARCHAR"
 
 
-def _value(session: CallingSession, column: SelectedCall, bound: Mapping[str, Any]) -> pa.Array:
+def _value(
+    session: CallingSession, column: SelectedCall, bound: Mapping[str, Any], kept: list[Settings]
+) -> pa.Array:
     values = [_argument(session, node, bound) for node in column.arguments]
     if column.function is None:
         return pa.array([None if values[0] is None else str(values[0])], pa.string())
     if column.function == SET_CONFIG:
-        return pa.array([_set_config(session, values)], pa.string())
+        return pa.array([_set_config(session, values, kept)], pa.string())
     if column.function == NOTIFY:
         _check_message(values)
         return pa.array([_VOID], pa.string())
@@ -121,7 +131,8 @@ def _argument(session: CallingSession, node: exp.Expr, bound: Mapping[str, Any])
     return value
 
 
-def _set_config(session: CallingSession, values: list[Any]) -> str | None:
+def _set_config(session: CallingSession, values: list[Any], kept: list[Settings]) -> str | None:
+    """Change a setting; ``kept`` has those to go back to when the statement ends, if any."""
     if len(values) != 3 or values[0] is None:
         raise _misfit("set_config takes a name, a value and whether it is for the transaction")
     name, value, is_local = str(values[0]), values[1], _is_true(values[2])
@@ -129,7 +140,11 @@ def _set_config(session: CallingSession, values: list[Any]) -> str | None:
     session.transaction_settings.change(session, SetSetting(name, given, is_local))
     if is_local and session.transaction is None:
         # It lasts for this statement alone.
+        kept[:] = kept or [session.settings]
+        session.settings = session.settings.with_setting(name, value)
         return None if value is None else str(value)
+    if kept:
+        kept[0] = kept[0].with_setting(name, value)
     return setting_text(session.settings, name, session.catalog)
 
 

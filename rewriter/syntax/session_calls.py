@@ -1,6 +1,7 @@
 """Statements about a session that look like queries or locks: recognised, and never run here.
 
 SELECT set_config('name', 'value', false), ..     SELECT pg_advisory_lock(1), ..
+WITH a AS (SELECT set_config(..), ..) SELECT pg_advisory_lock(1), .. FROM a
 SELECT pg_notify('channel', 'payload'), ..
 DISCARD ALL | PLANS | SEQUENCES | TEMP
 UNLISTEN channel | *     NOTIFY channel [, 'payload']
@@ -8,6 +9,8 @@ LOCK [TABLE] t, .. [IN mode MODE] [NOWAIT]
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
@@ -38,7 +41,8 @@ def session_calls(ast: exp.Expr) -> SelectedCalls | None:
     if not any(calls):
         return None
     setting = _setting_asked(ast) if others == {"from_", "where"} else None
-    if others and setting is None:
+    first = _calls_before(ast) if others == {"from_", "with_"} else None
+    if others and setting is None and first is None:
         (wrong,) = [call for call in calls if call is not None][:1]
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -46,7 +50,7 @@ def session_calls(ast: exp.Expr) -> SelectedCalls | None:
             advice=f"write SELECT {wrong.name.lower()}(..) alone",
             position=position_of(wrong),
         )
-    columns = []
+    columns = [] if first is None else [replace(c, is_shown=False) for c in first.columns]
     for node, call in zip(ast.expressions, calls, strict=True):
         if call is None:
             columns.append(SelectedCall(node.alias_or_name or "?column?", None, (node,)))
@@ -55,6 +59,14 @@ def session_calls(ast: exp.Expr) -> SelectedCalls | None:
             given = (setting.copy() if setting and _is_name(a) else a for a in call.expressions)
             columns.append(SelectedCall(name, call.name.lower(), tuple(given)))
     return SelectedCalls(tuple(columns), setting.name if setting else None)
+
+
+def _calls_before(ast: exp.Select) -> SelectedCalls | None:
+    """The calls of the one CTE that the query is from, if it reads nothing of it but its row."""
+    (cte, *more), source = ast.args["with_"].expressions, ast.args["from_"].this
+    is_from_it = isinstance(source, exp.Table) and not source.db and source.name == cte.alias
+    reads = any(node.find(exp.Column, exp.Star) for node in ast.expressions)
+    return session_calls(cte.this) if is_from_it and not more and not reads else None
 
 
 def _setting_asked(ast: exp.Select) -> exp.Literal | None:

@@ -56,6 +56,25 @@ def test_set_config_of_what_may_be_missing_gives_a_row_if_it_is_there(con: Conne
     assert sqlstate(con, "SELECT set_config('search_path', '', false) FROM t") == "0A000"
 
 
+def test_calls_of_a_cte_come_first(con: Connection, url: str) -> None:
+    """Kysely waits so for the lock of its migrations, and no longer than it says."""
+    lock = (
+        "WITH a AS (SELECT set_config('lock_timeout', '50', true) AS b)"
+        " SELECT pg_advisory_lock(3853314791062309107) FROM a"
+    )
+    assert con.execute(lock).fetchall() == [("",)]
+    with gateway.connect(url, dialect="postgres", autocommit=True) as other:
+        assert sqlstate(other, lock) == "55P03"
+        assert value(other, "SHOW lock_timeout") == "0"
+    assert value(con, "SELECT pg_advisory_unlock(3853314791062309107)") is True
+    assert sqlstate(con, "WITH a AS (SELECT set_config('x.y', 'z', true)) SELECT"
+                    " pg_advisory_lock(1), * FROM a") == "0A000"  # fmt: skip
+    both = "SELECT set_config('x.y', 'a', true), set_config('x.z', 'b', false)"
+    assert con.execute(both).fetchall() == [("a", "b")]
+    assert con.execute("SELECT current_setting('x.y', true), current_setting('x.z')").fetchall() \
+        == [(None, "b")]  # fmt: skip
+
+
 def test_set_config_of_a_transaction_ends_with_it(con: Connection) -> None:
     con.execute("SET app.tenant = 'a'")
     assert value(con, "SELECT set_config('app.tenant', 'lost', true)") == "lost"
