@@ -103,6 +103,8 @@ def _type_by_place(
             return "BIGINT"
         case exp.Tuple() if isinstance(parent.parent, exp.Values):
             return _inserted(parent.expressions.index(node), statement, tables)
+        case exp.Tuple(parent=exp.Insert(parent=exp.When()) as insert):
+            return _merged(parent.expressions.index(node), insert, tables)
         case exp.DPipe():
             return _joined(parent.expression if node is parent.this else parent.this, tables)
         case exp.ArrayAppend() | exp.ArrayPrepend() if node is parent.expression:
@@ -186,12 +188,26 @@ def _inserted(place: int, statement: exp.Expr, tables: list[tuple[str, Table]]) 
     if insert is None:
         return None
     target = insert.this
-    named = [c.name for c in target.expressions] if isinstance(target, exp.Schema) else []
+    named = target.expressions if isinstance(target, exp.Schema) else []
     node = target.this if isinstance(target, exp.Schema) else target
-    table = next((t for name, t in tables if name == fold(node.alias_or_name)), None)
+    return _put_into(node, named, place, tables)
+
+
+def _merged(place: int, insert: exp.Insert, tables: list[tuple[str, Table]]) -> str | None:
+    """The same of the INSERT of a MERGE."""
+    merge = insert.find_ancestor(exp.Merge)
+    named = insert.this.expressions if isinstance(insert.this, exp.Tuple) else []
+    return None if merge is None else _put_into(merge.this, named, place, tables)
+
+
+def _put_into(
+    target: exp.Expr, named: list[exp.Expr], place: int, tables: list[tuple[str, Table]]
+) -> str | None:
+    """The type of the column at a place of those that are named, or of all."""
+    table = next((t for name, t in tables if name == fold(target.alias_or_name)), None)
     if table is None:
         return None
-    names = named or [c.name for c in table.columns]
+    names = [c.name for c in named] or [c.name for c in table.columns]
     return _column_type(table, names[place]) if place < len(names) else None
 
 

@@ -69,6 +69,38 @@ def test_they_are_what_their_places_make_of_them(gateway: Connection, postgres: 
         con.execute("DROP TABLE untyped, numbered")
 
 
+def test_those_of_a_merge_are_put_into_its_columns(
+    gateway: Connection, postgres: Connection
+) -> None:
+    """As Kysely merges: the number beside a text is no reason to read it as one."""
+    statements = (
+        (
+            "MERGE INTO merged AS t USING numbers AS s ON t.owner = s.id WHEN MATCHED AND t.name = $1"
+            " THEN UPDATE SET age = $2 WHEN NOT MATCHED THEN INSERT (owner, name) VALUES (s.id, $3)"
+        ),
+        (
+            "MERGE INTO merged USING numbers ON name = $1 WHEN NOT MATCHED THEN INSERT VALUES"
+            " (7, $2, numbers.id)"
+        ),
+    )
+    found: list[list[object]] = []
+    for con in (gateway, postgres):
+        con.execute("CREATE TABLE merged (owner INTEGER PRIMARY KEY, name TEXT, age INTEGER)")
+        con.execute("CREATE TABLE numbers AS SELECT 1 AS id")
+        told: list[object] = []
+        for statement, values in zip(statements, ([b"a", b"5", b"new"], [b"x", b"y"]), strict=True):
+            con.pgconn.prepare(b"merging", statement.encode())
+            kinds = con.pgconn.describe_prepared(b"merging")
+            told.append([kinds.param_type(place) for place in range(kinds.nparams)])
+            done = con.pgconn.exec_prepared(b"merging", values)
+            assert done.status == pq.ExecStatus.COMMAND_OK, done.error_message
+            con.execute("DEALLOCATE merging")
+        told += con.execute("SELECT * FROM merged ORDER BY owner").fetchall()
+        con.execute("DROP TABLE merged, numbers")
+        found.append(told)
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("explained", "values"),
     [
