@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.reading.postgres_arrays import spell_concatenation
+from rewriter.reading.postgres_jsonb_choices import spell_choice
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.value_types import ValueTypes, results_of
 
@@ -31,7 +32,8 @@ def spell_alike(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     kinds = (types.of(value).kind or "" for value in values) if texts else iter(())
     kind = next((kind for kind in kinds if kind.endswith("[]")), None)
     if kind is None:
-        return spell_concatenation(node, types) if isinstance(node, exp.ArrayConcat) else None
+        is_concat = isinstance(node, exp.ArrayConcat)
+        return spell_concatenation(node, types) if is_concat else spell_choice(node, types)
     made = node.copy()
     for place in texts:
         _beside_arrays(made)[place].replace(read_array(values[place], kind))

@@ -59,6 +59,7 @@ from rewriter.reading.postgres_collations import spell_case, spell_extreme, spel
 from rewriter.reading.postgres_days import spell_days
 from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_intervals import spell_frame, spell_made_interval
+from rewriter.reading.postgres_jsonb_choices import spell_choice
 from rewriter.reading.postgres_math import (
     spell_compared,
     spell_divisor,
@@ -435,6 +436,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),
     exp.JSONObject: postgres_jsonb_calls.native_object,
+    **dict.fromkeys((exp.Coalesce, exp.Case), spell_choice),
     **dict.fromkeys(json_path_calls.OPERATORS, json_path_calls.native_operator),
     exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
     **dict.fromkeys((*MEANS, exp.Sign, exp.Log, exp.Literal), lambda node, _: as_native(node)),

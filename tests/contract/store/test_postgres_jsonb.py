@@ -130,6 +130,35 @@ def test_what_lies_too_deep_is_refused(store: Store) -> None:
         con.execute("SELECT '[[[[1]]]]'::jsonb @> %s::jsonb", ("[[[[1]]]]",)).fetchall()
 
 
+CHOICES = (
+    ("""SELECT coalesce(j, '{"z":1}'::jsonb)""", ["[2]", '{"z": 1}']),
+    ("""SELECT coalesce(j, '{"z":1}')""", ["[2]", '{"z": 1}']),
+    ("SELECT coalesce(j, NULL, to_jsonb(1))", ["[2]", "1"]),
+    ("SELECT CASE WHEN id = 1 THEN j ELSE '[ ]'::jsonb END", ["[2]", "[]"]),
+    ("SELECT coalesce(j -> 0, jsonb_build_array())", ["2", "[]"]),
+    ("SELECT jsonb_array_length(coalesce(j, '[]') || '[3]'::jsonb)", [2, 1]),
+    ("SELECT jsonb_array_length(coalesce(j, '[]'::jsonb))", [1, 0]),
+    ("SELECT coalesce(k, '{}'::json)", ["[ 1]", "{}"]),
+)
+
+
+@pytest.mark.drifts(toy="it has no functions of JSON", hive="its functions make texts")
+def test_choices_are_of_one_type(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB, k JSON)")
+    con.execute("INSERT INTO t VALUES (1, '[2]', '[ 1]'), (2, NULL, NULL)")
+    for query, wanted in CHOICES:
+        assert values_of(con, f"{query} FROM t ORDER BY id") == wanted, query
+    con.execute("UPDATE t SET j = coalesce(j, '[]'::jsonb) || to_jsonb(id)")
+    con.execute(
+        "INSERT INTO t (id, j) VALUES (2, '[4]') ON CONFLICT (id)"
+        " DO UPDATE SET j = coalesce(excluded.j, '{}'::jsonb)"
+    )
+    con.execute("INSERT INTO t (id, j) SELECT id + 2, coalesce(k, '5'::json) FROM t WHERE id = 2")
+    texts = values_of(con, "SELECT replace(j::text, ' ', '') FROM t ORDER BY id")
+    assert texts == ["[2,1]", "[4]", "5"]
+
+
 def values_of(con: gateway.Connection, query: str) -> list[Any]:
     """The first column of a query's rows."""
     return [row[0] for row in con.execute(query).fetchall()]
