@@ -75,8 +75,9 @@ def test_those_of_a_merge_are_put_into_its_columns(
     """As Kysely merges: the number beside a text is no reason to read it as one."""
     statements = (
         (
-            "MERGE INTO merged AS t USING numbers AS s ON t.owner = s.id WHEN MATCHED AND t.name = $1"
-            " THEN UPDATE SET age = $2 WHEN NOT MATCHED THEN INSERT (owner, name) VALUES (s.id, $3)"
+            "MERGE INTO merged AS t USING numbers AS s ON t.owner = s.id WHEN MATCHED"
+            " AND t.name = $1 THEN UPDATE SET age = $2"
+            " WHEN NOT MATCHED THEN INSERT (owner, name) VALUES (s.id, $3)"
         ),
         (
             "MERGE INTO merged USING numbers ON name = $1 WHEN NOT MATCHED THEN INSERT VALUES"
