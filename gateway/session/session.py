@@ -194,7 +194,7 @@ class Session:
     def naming(self, name: str | None, *, again: bool) -> Iterator[None]:
         """Commits of the block bear a client's name: ``name``, then ``name-1`` and so on.
 
-        ``again``: the client did not hear the answer, so what such a name did is not done once more.
+        ``again``: the client heard no answer, so what such a name did is not done once more.
         """
         self.names = None if name is None else CommitNames(self.journal, name, again)
         try:
