@@ -233,8 +233,7 @@ class Session:
         if (again := self._standing.run_again(self, parsed, parameters, batch)) is not None:
             self._seal(again.written)
             return again
-        if has_password(parsed):
-            parsed = without_password(parsed, os.urandom)
+        parsed = without_password(parsed, os.urandom) if has_password(parsed) else parsed
         parsed = as_meant(self, parsed, parameters)
         if (control := run_control(self, parsed)) is not None:
             return control
