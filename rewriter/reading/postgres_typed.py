@@ -88,6 +88,7 @@ from rewriter.reading.postgres_regexps import (
     spell_replaced,
     spell_substr,
 )
+from rewriter.reading.postgres_rounding import is_inexact, spell_rounded, spell_sign
 from rewriter.reading.postgres_sources import spell_series
 from rewriter.reading.postgres_text_calls import (
     PRETTY_SIZE,
@@ -109,13 +110,6 @@ _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
 _MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME})
 _BIGINT_DIGITS = 19
-_INEXACT = (
-    *(exp.Div, exp.IntDiv, exp.Sqrt, exp.Pow, exp.Exp, exp.Ln, exp.Log, exp.Cbrt),
-    *MEANS,
-)
-"""What gives a DOUBLE where PostgreSQL has a NUMERIC."""
-_EXACT = "CAST(CAST(x AS VARCHAR) AS DECIMAL(38, 16))"
-"""A DOUBLE by its shortest text, so that what was 2.675 is rounded as 2.675."""
 
 
 def _like(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
@@ -141,41 +135,13 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         return rounded_moment(whole, node.to.this, node.to.expressions[0].this)
     if node.to.this is exp.DType.DECIMAL and types.of(node.this).kind in {"DOUBLE", *_FLOATS}:
         return None if types.context.capabilities.postgres_functions else cast_float(node)
-    if node.to.this is exp.DType.DECIMAL and node.to.expressions and _is_inexact(node.this, types):
+    if node.to.this is exp.DType.DECIMAL and node.to.expressions and is_inexact(node.this, types):
         cast = node.copy()
         cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
         return cast
     if node.to.this is exp.DType.BIT:
         return cast_bits(node, types)
     return spell_value_cast(node, types)
-
-
-def _is_inexact(value: exp.Expr, types: ValueTypes) -> bool:
-    """True for a NUMERIC that the store computes as a DOUBLE."""
-    if types.of(value).kind in {"DOUBLE", *_FLOATS}:
-        return False
-    if types.context.capabilities.postgres_functions:
-        return False
-    return any(_is_rough(found, types) for found in value.find_all(*_INEXACT))
-
-
-def _is_rough(node: exp.Expr, types: ValueTypes) -> bool:
-    """True for what is computed as a DOUBLE of values that are none."""
-    kinds = [types.of(part).kind for part in node.iter_expressions()]
-    if isinstance(node, exp.IntDiv):
-        return not any(kind is None or kind in WHOLE_KINDS for kind in kinds[:1]) or (
-            (types.of(node).kind or "").startswith("DECIMAL")
-        )
-    return not any(kind in {"DOUBLE", *_FLOATS} for kind in kinds)
-
-
-def _rounded(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    digits = node.args.get("decimals")
-    if digits is None or not _is_inexact(node.this, types):
-        return None
-    made = node.copy()
-    made.set("this", fill(_EXACT, x=node.this))
-    return made
 
 
 def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -372,7 +338,8 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys(COMPARED, _compared),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), _arithmetic),
-    **dict.fromkeys((exp.Round, exp.Trunc), _rounded),
+    **dict.fromkeys((exp.Round, exp.Trunc), spell_rounded),
+    exp.Sign: spell_sign,
     exp.Mod: _remainder,
     exp.Cast: _cast,
     exp.Substring: _substring,
@@ -431,7 +398,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.ArrayPosition: postgres_arrays.native_position,
     exp.Substring: _substring,
     exp.Extract: spell_part,
-    **dict.fromkeys((exp.Trunc, exp.Round), _rounded),
+    **dict.fromkeys((exp.Trunc, exp.Round), spell_rounded),
     exp.TimestampTrunc: cut_in_zone,
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),

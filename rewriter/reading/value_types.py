@@ -52,6 +52,8 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
     exp.BitString: "BIT",
     **dict.fromkeys((exp.Length, exp.StrPosition, exp.ArraySize), "INTEGER"),
     exp.SHA2Digest: "BLOB",
+    # Though a store may give a whole number.
+    exp.Extract: "DECIMAL",
     **dict.fromkeys((exp.JSONExtract, exp.JSONBExtract, exp.JSONBDeleteAtPath), "JSON"),
     **dict.fromkeys((exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg), "JSON"),
     **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), "VARCHAR[]"),
@@ -218,6 +220,9 @@ class ValueTypes:
             return f"{element or UNTOLD}[]"
         if isinstance(node, exp.GenerateSeries):
             return self._of_day(self.of(node.args["start"], depth).kind)
+        if isinstance(node, exp.Sign):
+            of = self.of(node.this, depth).kind or ""
+            return "DECIMAL" if of.startswith("DECIMAL") else "DOUBLE"
         if isinstance(node, exp.TimestampTrunc):
             return self._of_day(self.of(node.this, depth).kind)
         if isinstance(node, exp.ArrayAgg):
