@@ -22,8 +22,12 @@ _OTHER_DAY = re.compile(
     r"\s*(epoch|-?infinity)\s*|\s*([+-]\d+|\d{5,7})-\d.*|.*\(BC\).*", re.S | re.I
 )
 _SIGNED_DAY = re.compile(r"\s*([-+]?\d+)-(\d{1,2})-(\d{1,2})(?!\d)((?! ?\().*)", re.S)
+_MICROSECONDS = re.compile(r"(:\d\d?\.\d{6})\d+")
+"""Digits beyond are cut off; PostgreSQL rounds."""
 _ESCAPED = re.compile(r"\\x[0-9A-Fa-f]{2}")
-MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
+MOMENTS = frozenset(
+    {exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPTZ}
+)
 CHECKED: tuple[type[exp.Expr], ...] = (
     exp.Select,
     exp.Pivot,
@@ -91,12 +95,13 @@ def day_of_text(value: str, node: exp.Expr) -> str | None:
 
     Raises MOMENT_TEXT for a text that is none to DuckDB.
     """
+    value, whole = _MICROSECONDS.sub(r"\1", value), value
     found = _DAY.fullmatch(value)
     if found is not None:
         year, _, month, day, rest = found.groups()
         said = f"{int(year):04d}-{int(month):02d}-{int(day):02d}{rest}"
         if int(year):
-            return None if said == value else said
+            return None if said == whole else said
     signed = _SIGNED_DAY.fullmatch(value)
     if signed is not None and int(signed[1]) <= 0:
         year, month, day, rest = signed.groups()

@@ -3,8 +3,6 @@
     d::DECIMAL(10, 2)     the digits of the DOUBLE times 100, rounded
     d::HUGEINT            its nearest whole number, halves to the even one
     d::BIGNUM             what is before its point
-    UPDATE t SET n = d    as ``d::DECIMAL(10, 2)``, if that is the type of the column; so do
-                          INSERT and MERGE
     sum(f)                of FLOATs a DOUBLE
     f = 0.1               compared as FLOATs
 
@@ -16,11 +14,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.model.schema import Column, Table
 from journal.sql.builders import call
-from journal.sql.sql import data_type
-from rewriter.name_resolution import table_name
-from rewriter.reading.duckdb_checks import MOMENTS, check_bytes, day_of_text
 from rewriter.reading.duckdb_types import FLOATS, DuckDBTypes
 from rewriter.reading.value_types import KIND
 
@@ -76,19 +70,19 @@ def compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     sets = isinstance(node.parent, exp.Update | exp.OnConflict) and node.arg_key == "expressions"
     if sets or (isinstance(node, exp.Case) and not node.this):
         return None
-    kinds = [types.kind_of(value) for value in _compared_values(node)]
+    kinds = [types.kind_of(value) for value in compared_values(node)]
     if not _NARROW & {*kinds} or not {*kinds} <= _NARROW | _EXACT:
         return None
     made = node.copy()
     changed = False
-    for value, kind in zip(_compared_values(made), kinds, strict=True):
+    for value, kind in zip(compared_values(made), kinds, strict=True):
         if kind not in _NARROW or isinstance(value.unnest(), exp.Binary):
             value.replace(exp.cast(value.copy(), "FLOAT"))
             changed = True
     return made if changed else None
 
 
-def _compared_values(node: exp.Expr) -> list[exp.Expr]:
+def compared_values(node: exp.Expr) -> list[exp.Expr]:
     """The values that are compared with each other."""
     if isinstance(node, exp.Case):
         others = [part.this for part in node.args["ifs"]]
@@ -99,98 +93,8 @@ def _compared_values(node: exp.Expr) -> list[exp.Expr]:
         inner = query.unnest() if isinstance(query, exp.Expr) else None
         is_one = isinstance(inner, exp.Select) and len(inner.expressions) == 1
         others = [inner.expressions[0].unalias()] if inner and is_one else node.expressions
+    elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
+        others = node.expressions
     else:
         others = [node.expression]
     return [value for value in (node.this, *others) if not isinstance(value, exp.Null)]
-
-
-def assigned(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """An UPDATE, INSERT or MERGE whose values for columns of exact numbers are such numbers.
-
-    Texts for columns of moments are days as DuckDB reads them; raises MOMENT_TEXT for others.
-    """
-    found = {
-        place: _day_of(value, to) or exact_of(value, to, types)
-        for place, (value, to) in enumerate(_values_of(node, types))
-    }
-    if not any(found.values()):
-        return None
-    made = node.copy()
-    for place, (value, _) in enumerate(_values_of(made, types)):
-        number = found[place]
-        if number is not None:
-            value.replace(number)
-    return made
-
-
-def _day_of(value: exp.Expr, to: exp.DataType) -> exp.Expr | None:
-    """A text as the day or moment that it is for DuckDB; None for all that may stay."""
-    if value.is_string and to.this is exp.DType.VARBINARY:
-        check_bytes(value.name, value)
-    if not value.is_string or to.this not in MOMENTS:
-        return None
-    said = day_of_text(value.name, value)
-    return None if said is None else exp.Literal.string(said)
-
-
-def _values_of(node: exp.Expr, types: DuckDBTypes) -> list[tuple[exp.Expr, exp.DataType]]:
-    """The values that a statement assigns, and the types of their columns."""
-    target = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    if not isinstance(target, exp.Table) or not isinstance(target.this, exp.Identifier):
-        return []
-    table = types.context.catalog.get(table_name(target, types.context))
-    if not isinstance(table, Table):
-        return []
-    given = [value for part in _parts_of(node) for value in _given(part, table)]
-    return [(value, data_type(stored.type)) for stored, value in given if stored is not None]
-
-
-def _parts_of(node: exp.Expr) -> list[exp.Expr]:
-    """What assigns values within a statement: it itself, ON CONFLICT, the actions of a MERGE."""
-    if isinstance(node, exp.Merge):
-        return [when.args["then"] for when in node.args["whens"].expressions]
-    conflict = node.args.get("conflict")
-    return [node] if conflict is None else [node, conflict]
-
-
-def _given(part: exp.Expr, table: Table) -> list[tuple[Column | None, exp.Expr]]:
-    """The columns that a part assigns to, and their values."""
-    if isinstance(part, exp.Update | exp.OnConflict):
-        pairs = [e for e in part.expressions if isinstance(e, exp.EQ)]
-        return [(table.find(pair.this.name), pair.expression) for pair in pairs]
-    if isinstance(part, exp.Insert) and isinstance(part.expression, exp.Tuple):
-        names = part.this.expressions if isinstance(part.this, exp.Tuple) else table.columns
-        columns = [table.find(name.name) for name in names]
-        return list(zip(columns, part.expression.expressions, strict=False))
-    if isinstance(part, exp.Insert):
-        return list(zip(*_columns_and_outputs(part, table), strict=False))
-    return []
-
-
-def _columns_and_outputs(
-    node: exp.Expr, table: Table
-) -> tuple[list[Column | None], list[exp.Expr]]:
-    """The columns of an INSERT and the outputs of its query, if these stand for its rows alone."""
-    query = node.expression
-    if isinstance(query, exp.Values):
-        listed = _listed_columns(node, table)
-        rows = [row.expressions for row in query.expressions if isinstance(row, exp.Tuple)]
-        values = [value for row in rows for value in row]
-        fits = all(len(row) == len(listed) for row in rows)
-        return (listed * len(rows), values) if fits else ([], [])
-    if not isinstance(query, exp.Select):
-        return [], []
-    if query.args.get("distinct") or query.args.get("group") or any(query.find_all(exp.Star)):
-        return [], []
-    outputs = query.expressions
-    if node.args.get("by_name"):
-        named = [table.find(output.alias_or_name) for output in outputs]
-        return named, [output.unalias() for output in outputs]
-    return _listed_columns(node, table), [output.unalias() for output in outputs]
-
-
-def _listed_columns(node: exp.Expr, table: Table) -> list[Column | None]:
-    """The columns that an INSERT lists, else those of the table."""
-    if isinstance(node.this, exp.Schema):
-        return [table.find(name.name) for name in node.this.expressions]
-    return [*table.columns]

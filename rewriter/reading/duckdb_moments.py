@@ -3,6 +3,7 @@
 INTERVAL 1.5 DAY, INTERVAL (c) HOUR     whole days and hours
 hour(d)                                 of a DATE 0, of which PostgreSQL says no hours
 isinf(d)                                of a moment, too
+d > '2024-1-5'                          as DuckDB reads a day
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.builders import call
+from rewriter.reading.duckdb_checks import day_of_text
+from rewriter.reading.duckdb_floats import compared_values
 from rewriter.reading.duckdb_types import WHOLE, DuckDBTypes
 
 HOURS = (exp.Hour, exp.Minute, exp.Second)
@@ -17,6 +20,8 @@ _HOURS = frozenset(
     "hour hours h hr hrs minute minutes m min mins second seconds s sec secs millisecond"
     " milliseconds ms msec msecs microsecond microseconds us usec usecs".split()
 )
+_DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ"})
+DAY_CHOICES = (exp.Coalesce, exp.Greatest, exp.Least)
 _WITH_FRACTION = frozenset({"SECOND", "SECONDS", "MILLISECOND", "MILLISECONDS"})
 _FRACTION_INSIDE = "fraction_in_string"
 
@@ -59,3 +64,19 @@ def spell_infinite(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     if not (types.kind_of(node.this) or "").startswith(("DATE", "TIMESTAMP")):
         return None
     return exp.paren(exp.not_(call("isfinite", node.this)), copy=False)
+
+
+def compared_days(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """A comparison or choice of moments and texts; raises MOMENT_TEXT for texts that are none."""
+    if isinstance(node, exp.Case) and not node.this:
+        return None
+    values = compared_values(node)
+    kinds = {types.kind_of(value) for value in values if not value.is_string}
+    if not kinds or not kinds <= _DAYS or not any(value.is_string for value in values):
+        return None
+    made = node.copy()
+    for old, new in zip(values, compared_values(made), strict=True):
+        said = day_of_text(old.name, old) if old.is_string else None
+        if said is not None:
+            new.replace(exp.Literal.string(said))
+    return None if made == node else made

@@ -34,14 +34,17 @@ from rewriter.reading.duckdb_alike import (
     spell_rows_of_values,
     spell_set,
 )
+from rewriter.reading.duckdb_assigned import assigned
 from rewriter.reading.duckdb_casts import spell_cast, spell_joined, spell_try_cast
 from rewriter.reading.duckdb_checks import CHECKED, check_node
-from rewriter.reading.duckdb_floats import COMPARISONS, assigned, compared, sum_of
+from rewriter.reading.duckdb_floats import COMPARISONS, compared, sum_of
 from rewriter.reading.duckdb_formats import spell_format
 from rewriter.reading.duckdb_json import MADE, spell_dense, spell_json_call, spell_json_cast
 from rewriter.reading.duckdb_lists import MIXED, join_lists, spell_elements, widen_lists
 from rewriter.reading.duckdb_moments import (
+    DAY_CHOICES,
     HOURS,
+    compared_days,
     moment_of_part,
     spell_hour,
     spell_infinite,
@@ -75,7 +78,13 @@ from rewriter.reading.duckdb_numbers import (
     spell_whole_quotient,
 )
 from rewriter.reading.duckdb_outputs import COUNTS, named_outputs, spell_count, spell_made
-from rewriter.reading.duckdb_quantiles import spell_median, spell_quantile, spell_within
+from rewriter.reading.duckdb_patterns import PATTERNED, spell_pattern
+from rewriter.reading.duckdb_quantiles import (
+    spell_correlation,
+    spell_median,
+    spell_quantile,
+    spell_within,
+)
 from rewriter.reading.duckdb_recursion import spell_recursion
 from rewriter.reading.duckdb_rows import spell_rows
 from rewriter.reading.duckdb_sources import name_series, with_laterals
@@ -197,10 +206,11 @@ def _like(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     return exp.Escape(this=node.copy(), expression=exp.Literal.string(""))
 
 
-def _similar(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+def _similar(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     if isinstance(node.parent, exp.Escape) or isinstance(node.this, exp.Star):
         return columns_like(node)
-    return exp.RegexpFullMatch(this=node.this.copy(), expression=node.expression.copy())
+    made = exp.RegexpFullMatch(this=node.this.copy(), expression=node.expression.copy())
+    return spell_pattern(made, types) or made
 
 
 def _overlaid(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -319,7 +329,11 @@ def _compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     made = spell_rows(node, types)
     if made is None and not isinstance(node, exp.In):
         made = spell_collation(node, types)
-    return compared(node, types) if made is None else made
+    return _compared_alone(node, types) if made is None else made
+
+
+def _compared_alone(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    return compared(node, types) or compared_days(node, types)
 
 
 _FULL_NAMES = {
@@ -344,6 +358,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Concat, exp.ConcatWs), spell_joined),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     exp.SimilarTo: _similar,
+    **dict.fromkeys(PATTERNED, spell_pattern),
     exp.Star: lambda node, _: columns_like(node) if node.args.get("ilike") else None,
     exp.Extract: _extract,
     exp.Interval: spell_interval,
@@ -368,6 +383,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.GroupConcat: spell_string_agg,
     exp.ArrayToString: spell_joined_list,
     exp.Median: spell_median,
+    exp.Corr: spell_correlation,
     exp.WithinGroup: spell_within,
     **dict.fromkeys((exp.PercentileCont, exp.PercentileDisc), spell_quantile),
     exp.Count: _counted,
@@ -386,7 +402,8 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys(COUNTS, spell_count),
     exp.With: spell_recursion,
     **dict.fromkeys((exp.Insert, exp.Update, exp.Merge), assigned),
-    **dict.fromkeys(COMPARISONS, compared),
+    **dict.fromkeys(COMPARISONS, _compared_alone),
+    **dict.fromkeys(DAY_CHOICES, compared_days),
     **dict.fromkeys(TRUTHS, spell_truth),
     **dict.fromkeys((exp.Collate, exp.Ordered), spell_collation),
     **dict.fromkeys((*COLLATED, exp.In), _compared),

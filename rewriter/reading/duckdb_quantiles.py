@@ -1,4 +1,4 @@
-"""Medians and quantiles of DuckDB's dialect on a PostgreSQL store. Pure.
+"""Medians, quantiles and correlations of DuckDB's dialect on a PostgreSQL store. Pure.
 
 median(d), quantile_cont(d, 0.25)      of DECIMALs: cut off to their digits
 median(s)                              quantile_disc(s, 0.5)
@@ -10,9 +10,20 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call
+from journal.sql.builders import call, fill
 from rewriter.name_resolution import position_of
 from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
+
+
+def spell_correlation(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """``corr``: of values that do not vary it is NaN."""
+    if isinstance(node.parent, exp.Filter | exp.Window):
+        return None
+    counted = call("regr_count", node.this, node.expression)
+    return fill(_CORRELATION, found=node, counted=counted)
+
+
+_CORRELATION = "COALESCE(found, CASE WHEN counted > 0 THEN CAST('NaN' AS DOUBLE) END)"
 
 
 def spell_median(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:

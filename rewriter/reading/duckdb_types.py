@@ -39,6 +39,16 @@ _OF_TEXTS = (
 _DOUBLES = (
     *(exp.Avg, exp.Stddev, exp.Variance, exp.Sqrt, exp.Pow, exp.Rand, exp.Ln, exp.Log, exp.Exp),
     *(exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos, exp.Atan, exp.Atan2, exp.Pi),
+    *(exp.Cbrt, exp.Degrees, exp.Radians, exp.Sinh, exp.Cosh, exp.Tanh, exp.Acosh, exp.Atanh),
+    *(exp.StddevPop, exp.StddevSamp, exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp),
+    *(exp.TimeToUnix, exp.PercentRank, exp.CumeDist),
+)
+_DOUBLE_CALLS = frozenset(
+    "log2 log10 asinh epoch fdiv even gamma lgamma product geomean geometric_mean kurtosis"
+    " kurtosis_pop skewness entropy sem fsum favg kahan_sum sumkahan list_avg list_median"
+    " list_product mean regr_slope regr_intercept regr_r2 regr_avgx regr_avgy regr_sxx regr_syy"
+    " regr_sxy list_cosine_similarity list_distance list_dot_product list_inner_product"
+    " jaccard julian cosine_distance".split()
 )
 
 _ROUNDED = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
@@ -79,7 +89,10 @@ class DuckDBTypes(ValueTypes):
         if isinstance(node, exp.Array) and node.expressions:
             return f"{self._element(node, depth)}[]"
         if isinstance(node, _ROUNDED):
-            return rounded_decimal(node, self.of(node.this, depth).kind)
+            kind = self._short(node.this, depth)
+            if kind in WHOLE and isinstance(node, exp.Floor | exp.Ceil):
+                return "DOUBLE"
+            return kind if kind in FLOATS else rounded_decimal(node, self.of(node.this, depth).kind)
         if isinstance(node, exp.Sum):
             kind = self._short(node.this, depth)
             if kind in FLOATS:
@@ -92,6 +105,10 @@ class DuckDBTypes(ValueTypes):
             kind = self.of(node.expressions[0], depth).kind or ""
             element = _SAME.get(name := kind.removesuffix("[]"), name)
             return "HUGEINT" if kind.endswith("[]") and element in WHOLE else None
+        if isinstance(node, exp.Anonymous) and node.name.lower() in _DOUBLE_CALLS:
+            return "DOUBLE"
+        if isinstance(node, exp.Median | exp.PercentileCont):
+            return self._middle(node, depth)
         if isinstance(node, exp.GenerateSeries):
             kind = self._short(node.args["start"], depth)
             kind = "BIGINT" if kind in WHOLE else "TIMESTAMP" if kind == "DATE" else kind
@@ -142,6 +159,15 @@ class DuckDBTypes(ValueTypes):
 
     def _short(self, node: exp.Expr, depth: int) -> str | None:
         return _without_digits(self.of(_only(node), depth).kind)
+
+    def _middle(self, node: exp.Expr, depth: int) -> str | None:
+        """The type of a value between others: a DOUBLE of whole numbers, else that of these."""
+        part = node.args.get("expression")
+        if isinstance(node.parent, exp.WithinGroup) or isinstance(part, exp.Array):
+            return None
+        return (
+            "DOUBLE" if self._short(node.this, depth) in WHOLE else self.of(node.this, depth).kind
+        )
 
     def _quotient(self, node: exp.Binary, depth: int) -> str | None:
         kinds = [self._short(side, depth) for side in (node.this, node.expression)]

@@ -79,6 +79,11 @@ def test_words_of_duckdb_mean_what_they_mean_there(con: Connection, each: int) -
         ("SELECT count(*) FROM t, t AS o USING SAMPLE 3 ROWS", "PAL-110"),
         ("SELECT (1, 2)", "PAL-110"),
         ("SUMMARIZE t", "PAL-110"),
+        ("SELECT regexp_extract(s, '<.*?>a*') FROM t", "PAL-110"),
+        ("SELECT TRY_CAST(s AS INTEGER[]) FROM t", "PAL-110"),
+        ("SELECT x FROM unnest([[1], [2]]) AS u(x)", "PAL-110"),
+        ("SELECT date_part(['year', 'month'], dt) FROM t", "PAL-110"),
+        ("SELECT format('{:e}', c) FROM t", "PAL-110"),
         ("SELECT median(dt) FROM t", "PAL-110"),
         ("SELECT icu_sort_key(s, 'en') FROM t", "PAL-110"),
         ("CREATE TABLE u (s VARCHAR COLLATE NOCASE)", "PAL-110"),
@@ -140,6 +145,26 @@ def test_columns_of_exact_numbers_take_the_digits_that_a_double_has(con: Connect
             con.execute(sql)
         for query in ("SELECT k, n, h FROM u ORDER BY k", "SELECT k, n FROM w"):
             assert con.execute(query).fetchall() == plain.execute(query).fetchall()
+
+
+def test_columns_of_texts_take_the_texts_that_duckdb_writes(con: Connection) -> None:
+    statements = (
+        *SETUP,
+        "CREATE TABLE u (k INTEGER, s VARCHAR, h BIGINT, ts TIMESTAMP)",
+        "INSERT INTO u (k, s) VALUES (1, [1, 2]), (2, [[1]])",
+        "INSERT INTO u (k, s) VALUES (3, 1.0::DOUBLE), (4, 1e20::DOUBLE)",
+        "INSERT INTO u (k, s) SELECT id + 10, c FROM t",
+        "INSERT INTO u (k, s) SELECT id + 20, f FROM t",
+        "INSERT INTO u (k, h, ts) VALUES (30, '7.6', '2024-01-01 10:00:00.1234567')",
+        "UPDATE u SET s = [k, 1], h = '9.5' WHERE k = 30",
+        "UPDATE u SET s = INTERVAL 1 DAY WHERE k = 4",
+    )
+    with duckdb.connect() as plain:
+        for sql in statements:
+            plain.execute(sql)
+            con.execute(sql)
+        query = "SELECT * FROM u ORDER BY k"
+        assert con.execute(query).fetchall() == plain.execute(query).fetchall()
 
 
 @pytest.mark.parametrize("text", ["02-03-1992", "1992-3-2", "1992/03/02", "infinity", "x"])

@@ -141,15 +141,25 @@ $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.shown(text[])
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-    SELECT '[' || coalesce(string_agg(_palimpsest.shown_in_list(v), ', ' ORDER BY n), '') || ']'
-    FROM unnest($1) WITH ORDINALITY AS u(v, n)
+    SELECT CASE WHEN array_ndims($1) = 2 THEN (
+        SELECT '[' || string_agg(
+            _palimpsest.shown(ARRAY(SELECT unnest($1[n:n]))), ', ' ORDER BY n) || ']'
+        FROM generate_series(1, array_length($1, 1)) AS n)
+    ELSE (SELECT '[' || coalesce(string_agg(_palimpsest.shown_in_list(v), ', ' ORDER BY n), '')
+                 || ']'
+          FROM unnest($1) WITH ORDINALITY AS u(v, n)) END
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.shown(anyarray)
 RETURNS text LANGUAGE sql STABLE PARALLEL SAFE STRICT AS $$
-    SELECT '[' || coalesce(string_agg(coalesce(_palimpsest.shown(v), 'NULL'), ', ' ORDER BY n), '')
-           || ']'
-    FROM unnest($1) WITH ORDINALITY AS u(v, n)
+    SELECT CASE WHEN array_ndims($1) = 2 THEN (
+        SELECT '[' || string_agg(
+            _palimpsest.shown(ARRAY(SELECT unnest($1[n:n]))), ', ' ORDER BY n) || ']'
+        FROM generate_series(1, array_length($1, 1)) AS n)
+    WHEN array_ndims($1) > 2 THEN _palimpsest.fail('a list of lists of lists as a text')::text
+    ELSE (SELECT '[' || coalesce(string_agg(
+                _palimpsest.shown_in_list(_palimpsest.shown(v)), ', ' ORDER BY n), '') || ']'
+          FROM unnest($1) WITH ORDINALITY AS u(v, n)) END
 $$
 
 -- Parts of texts by the places of their characters, from the end where these are below zero.

@@ -20,6 +20,7 @@ _PLAIN = _template(
     "x",
     "y",
 )
+_EMBEDDED = re.compile(r"\(\?[a-z]+\)")
 _OPTIONS = refused("PostgreSQL", "options of regular expressions here", "write (?i) in the pattern")
 _NAMED = refused("PostgreSQL", "named or computed groups", "give the number of one group")
 
@@ -35,6 +36,10 @@ def _substring(node: exp.Expr) -> exp.Expr | None:
 
 
 def _within(before: str, pattern: exp.Expr, after: str) -> exp.Expr:
+    """A pattern within brackets, which its options stand before."""
+    said = _EMBEDDED.match(pattern.name) if pattern.is_string else None
+    if said is not None:
+        before, pattern = said[0] + before, exp.Literal.string(pattern.name[said.end() :])
     return fill("(before || (p) || after)", before=before, p=pattern, after=after)
 
 
