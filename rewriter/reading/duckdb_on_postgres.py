@@ -81,6 +81,7 @@ from rewriter.reading.duckdb_outputs import COUNTS, named_outputs, spell_count, 
 from rewriter.reading.duckdb_patterns import PATTERNED, spell_pattern
 from rewriter.reading.duckdb_quantiles import (
     spell_correlation,
+    spell_deviation,
     spell_median,
     spell_quantile,
     spell_within,
@@ -117,7 +118,7 @@ def in_words_of_postgres(statement: Statement, context: RewriteContext) -> State
 def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
     for node in tree.find_all(*CHECKED):
         check_node(node)
-    if isinstance(tree, exp.Alter) or (isinstance(tree, exp.Create) and tree.kind == "INDEX"):
+    if isinstance(tree, exp.Create) and tree.kind == "INDEX":
         return tree
     tree = named_outputs(tree)
     types = DuckDBTypes(context)
@@ -140,9 +141,17 @@ _NAMED = (exp.Column, exp.Columns)
 """What has the names of columns as an output."""
 
 
+_DEFINITIONS = (
+    *(exp.ColumnDef, exp.Constraint, exp.Alter, exp.CheckColumnConstraint),
+    *(exp.ComputedColumnConstraint, exp.GeneratedAsIdentityColumnConstraint),
+    exp.DefaultColumnConstraint,
+)
+"""What holds types and names, and the conditions and values within it that are computed."""
+
+
 def _in_words_of_postgres(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """What stands for a node; None for one that stays, as in definitions, which people read."""
-    if node.find_ancestor(exp.ColumnDef, exp.Constraint, exp.CheckColumnConstraint) is not None:
+    """What stands for a node; None for one that stays, as in definitions without conditions."""
+    if isinstance(node.find_ancestor(*_DEFINITIONS), exp.ColumnDef | exp.Constraint | exp.Alter):
         return None
     kind = type(node)
     made = _SPELLED[kind](node, types) if kind in _SPELLED else None
@@ -281,6 +290,8 @@ def _called(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         return None if given == moment else call("date_part", unit, given)
     if function_name(node) == "printf":
         return spell_format(node, types)
+    if function_name(node) == "mad":
+        return spell_deviation(node, types)
     return spell_json_call(node, types) if function_name(node) in MADE else None
 
 

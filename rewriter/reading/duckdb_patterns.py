@@ -82,7 +82,7 @@ def in_words_of_postgres(pattern: str, flags: str = "") -> str:
         assert found is not None
         place = found.end()
         if found["open"]:
-            inside, place = _inside(pattern, place)
+            inside, place = _bracket_rest(pattern, place)
             parts.append(found["open"] + inside)
         elif found["quoted"] is not None:
             parts.append(_SPECIAL.sub(r"\\\1", found["quoted"]))
@@ -110,7 +110,7 @@ def _reached(texts: list[str]) -> list[str]:
     return found
 
 
-def _inside(pattern: str, place: int) -> tuple[str, int]:
+def _bracket_rest(pattern: str, place: int) -> tuple[str, int]:
     """The rest of a bracket, and where it ends."""
     parts = []
     while place < len(pattern):

@@ -26,6 +26,12 @@ def spell_correlation(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
 _CORRELATION = "COALESCE(found, CASE WHEN counted > 0 THEN CAST('NaN' AS DOUBLE) END)"
 
 
+def spell_deviation(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``mad``: of DECIMALs with their digits."""
+    kind = types.of(node.expressions[0]).kind or ""
+    return _with_digits(node, kind) if kind.startswith("DECIMAL(") else None
+
+
 def spell_median(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     """``median(x)``; of texts and lists it is one of the values."""
     kind = types.of(node.this).kind or ""

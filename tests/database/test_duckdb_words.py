@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +167,42 @@ def test_columns_of_texts_take_the_texts_that_duckdb_writes(con: Connection) -> 
             con.execute(sql)
         query = "SELECT * FROM u ORDER BY k"
         assert con.execute(query).fetchall() == plain.execute(query).fetchall()
+
+
+def test_conditions_and_values_of_definitions_mean_what_they_mean_in_duckdb(
+    con: Connection,
+) -> None:
+    statements = (
+        r"""CREATE TABLE u (k INTEGER, s VARCHAR CHECK (s LIKE 'a\%'),
+        n DOUBLE CHECK (n::VARCHAR <> '1.0'), t VARCHAR AS (n || '-' || k),
+        r VARCHAR DEFAULT format('{:.2f}', 1 / 3),
+        w VARCHAR, CHECK (regexp_matches(w, '^\w+$')))""",
+        r"INSERT INTO u (k, s) VALUES (1, 'a\b')",
+        "INSERT INTO u (k, s) VALUES (2, 'a%b')",
+        "INSERT INTO u (k, n) VALUES (3, 1)",
+        "INSERT INTO u (k, n) VALUES (4, 2)",
+        "INSERT INTO u (k, w) VALUES (5, 'ä')",
+        "ALTER TABLE u ADD COLUMN z VARCHAR DEFAULT printf('%03d', 7)",
+    )
+    with duckdb.connect() as plain:
+        for sql in statements:
+            for execute in (plain.execute, con.execute):
+                with suppress(gateway.Error, duckdb.Error):
+                    execute(sql)
+        query = "SELECT k, s, n, t, r, w, z FROM u ORDER BY k"
+        found = con.execute(query).fetchall()
+        assert found == plain.execute(query).fetchall()
+        assert [row[0] for row in found] == [1, 4]
+
+
+def test_returning_gives_intervals_as_a_query_does(con: Connection) -> None:
+    con.execute("CREATE TABLE spans (v INTERVAL, l INTERVAL[])")
+    added = con.execute("INSERT INTO spans VALUES ('1 day 2 hours', ['2 months']) RETURNING *")
+    assert added.fetchall() == [(timedelta(days=1, hours=2), [timedelta(days=60)])]
+    assert (
+        con.execute("SELECT * FROM spans").fetchall()
+        == con.execute("DELETE FROM spans RETURNING *").fetchall()
+    )
 
 
 @pytest.mark.parametrize("text", ["02-03-1992", "1992-3-2", "1992/03/02", "infinity", "x"])

@@ -32,6 +32,13 @@ def whole_numbers(table: pa.Table) -> list[int]:
     return [place for place, field in enumerate(table.schema) if field.metadata == _MARK]
 
 
+def intervals(table: pa.Table) -> list[int]:
+    """The places of columns of intervals, and of lists of them."""
+    kinds = [field.type for field in table.schema]
+    inner = [kind.value_type if pa.types.is_list(kind) else kind for kind in kinds]
+    return [place for place, kind in enumerate(inner) if pa.types.is_interval(kind)]
+
+
 def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:
     kind = arrow_type(oid, modifier)
     if kind is None and oid == NUMERIC:

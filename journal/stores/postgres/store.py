@@ -26,7 +26,7 @@ from journal.model.store_session import LongWay, Parameters, RecordDialect
 from journal.model.version import Version
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
-from journal.stores.postgres.arrow import whole_numbers
+from journal.stores.postgres.arrow import intervals, whole_numbers
 from journal.stores.postgres.brief_queries import note_run
 from journal.stores.postgres.cursor import (
     BEGIN_STATEMENT,
@@ -38,6 +38,7 @@ from journal.stores.postgres.cursor import (
     in_python,
     mapped,
     names_of_columns,
+    span,
     translated,
     whole_number,
 )
@@ -408,7 +409,9 @@ class PostgresSession(FetchedRows):
         """Arrow rows as the Python values a query would give."""
         columns = [column.to_pylist() for column in table.columns]
         rows = list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
-        return in_python(rows, dict.fromkeys(whole_numbers(table), whole_number))
+        shown = dict.fromkeys(whole_numbers(table), whole_number)
+        shown |= dict.fromkeys(intervals(table), span)
+        return in_python(rows, shown)
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
