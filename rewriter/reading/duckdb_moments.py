@@ -43,6 +43,14 @@ def spell_interval(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return made
 
 
+def spell_later(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """``date_add`` of an interval."""
+    if node.args.get("unit") is not None:
+        return None
+    later = exp.Add(this=node.this.copy(), expression=node.expression.copy())
+    return exp.paren(later, copy=False)
+
+
 def spell_hour(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     """An hour or less of a day."""
     if types.kind_of(node.this) != "DATE":

@@ -49,6 +49,7 @@ from rewriter.reading.duckdb_moments import (
     spell_hour,
     spell_infinite,
     spell_interval,
+    spell_later,
 )
 from rewriter.reading.duckdb_names import (
     columns_like,
@@ -193,8 +194,9 @@ def _bracket(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     if isinstance(place, exp.Slice):
         if types.kind_of(node.this) not in TEXTS or place.args.get("step") is not None:
             return None
-        ends = [place.args.get(name) or exp.Null() for name in ("this", "expression")]
-        return call("text_part", node.this, *ends)
+        start = place.this or exp.Literal.number(1)
+        end = place.expression or exp.Neg(this=exp.Literal.number(1))
+        return call("list_slice", exp.cast(node.this.copy(), "VARCHAR"), start, end)
     if place is None or not (types.kind_of(node.this) in TEXTS or kind.endswith("[][]")):
         return None
     # What sqlglot has taken from the number, if the value is a list to it, is in it again.
@@ -373,6 +375,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Star: lambda node, _: columns_like(node) if node.args.get("ilike") else None,
     exp.Extract: _extract,
     exp.Interval: spell_interval,
+    exp.DateAdd: spell_later,
     **dict.fromkeys(HOURS, spell_hour),
     exp.IsInf: spell_infinite,
     exp.Format: spell_format,

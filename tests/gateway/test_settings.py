@@ -86,6 +86,13 @@ def test_set_local_lasts_until_the_transaction_ends(tmp_path: Path) -> None:
     run.close()
 
 
+def test_a_snapshot_that_begins_with_begin_is_refused(tmp_path: Path) -> None:
+    run = Client(tmp_path / "w")
+    run("SET immediate_transaction_mode = false")
+    assert run.error("SET immediate_transaction_mode = true")[0] == "PAL-222"
+    run.close()
+
+
 def test_the_tag_says_whether_a_setting_was_reset(con: Connection) -> None:
     for sql in ("SET timezone TO DEFAULT", "RESET timezone", "RESET ALL", "RESET ROLE"):
         assert con.execute(sql).statusmessage == sql.split()[0], sql
