@@ -10,6 +10,7 @@ SETUP = (
     "CREATE TYPE named.\"Mood\" AS ENUM ('sad', 'ok')",
     'CREATE TABLE named."Odd" (id SERIAL PRIMARY KEY, "Select" SERIAL, m named."Mood")',
     "CREATE TABLE named.plain (id SERIAL PRIMARY KEY, n INTEGER CHECK (n > 0))",
+    "CREATE INDEX plain_n ON named.plain (n DESC, id NULLS FIRST)",
     'CREATE TABLE "Home" (id SERIAL PRIMARY KEY)',
     "ALTER TABLE named.plain ALTER COLUMN id TYPE BIGINT",
 )
@@ -40,6 +41,13 @@ QUESTIONS = (
         "SELECT relname, t.typname, t.typtype, t.typrelid = c.oid, reltype > 0 FROM pg_class c"
         " LEFT JOIN pg_type t ON t.oid = c.reltype WHERE relkind IN ('r', 'S')"
         " AND relnamespace = 'named'::regnamespace ORDER BY relname"
+    ),
+    # DBD::Pg's statistics_info: how an index orders its columns.
+    (
+        "SELECT array_agg(pg_index_column_has_property('named.plain_n'::regclass, n, p) ORDER BY n, p)"
+        " FROM (VALUES ('asc'), ('desc'), ('nulls_first'), ('nulls_last'), ('orderable'),"
+        " ('distance_orderable'), ('returnable'), ('search_array'), ('search_nulls'), ('no'))"
+        " AS v(p), (VALUES (1), (2), (3)) AS w(n)"
     ),
     # What was SERIAL stays so when its type is changed.
     (

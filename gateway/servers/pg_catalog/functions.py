@@ -225,6 +225,16 @@ MACROS: dict[str, tuple[str, ...]] = {
         "(r, p) AS getvariable('pgc_admin') OR pgc_is_member(getvariable('pgc_user'), r)",
         "(u, r, p) AS pgc_is_member(u, r)",
     ),
+    # Of btree, which all indexes are here.
+    "pg_index_column_has_property": (
+        ("(o, n, p) AS (SELECT any_value(CASE lower(p)"
+        " WHEN 'asc' THEN (indoption[n] & 1) = 0 WHEN 'desc' THEN (indoption[n] & 1) = 1"
+        " WHEN 'nulls_first' THEN (indoption[n] & 2) = 2"
+        " WHEN 'nulls_last' THEN (indoption[n] & 2) = 0 WHEN 'distance_orderable' THEN false"
+        " WHEN 'orderable' THEN true WHEN 'returnable' THEN true WHEN 'search_array' THEN true"
+        " WHEN 'search_nulls' THEN true END) FROM pgc.pg_index WHERE indexrelid ="
+        " pgc_relation_of(o) AND n BETWEEN 1 AND len(indoption))"),
+    ),
     "pg_indexes_size": ("(o) AS 0::BIGINT",),
     "pg_is_in_recovery": ("() AS false",),
     "pg_is_other_temp_schema": ("(o) AS false",),
