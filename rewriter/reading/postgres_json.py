@@ -134,7 +134,7 @@ def _at_path(is_text: bool) -> Spell:
         elif all(_is_step(argument) for argument in _listed(arguments[1:])):
             steps = [_bare(argument).name for argument in _listed(arguments[1:])]
         elif isinstance(node, _BY_PATH):
-            is_list = isinstance(arguments[1].unnest(), exp.Array)
+            is_list = not arguments[1].is_string
             return _at_pointer(*arguments, is_text=is_text) if is_list else None
         else:
             texts = [exp.cast(step.copy(), "VARCHAR", dialect="duckdb") for step in arguments[1:]]

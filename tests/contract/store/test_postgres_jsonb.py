@@ -201,6 +201,12 @@ def test_computed_steps_lead_on(store: Store) -> None:
         " jsonb_extract_path_text(j, k, k), jsonb_extract_path_text(j, '0', k) FROM t"
     )
     assert con.execute(query).fetchall() == [("8", "5", "9", "8", "5", "8")]
+    # Prisma: a path of parameters.
+    query = (
+        "SELECT j #>> ARRAY[?, ?]::text[], (j #> ARRAY[k]::text[])::jsonb @> '[8]',"
+        " j #>> string_to_array('0,0', ',') FROM t"
+    )
+    assert con.execute(query, ("0", "1")).fetchall() == [("8", False, "7")]
     query = """SELECT j -> 1 @> '{"": 9}', '{"a\\\\b": 1}'::jsonb @> '{"a\\\\b": 1}' FROM t"""
     assert con.execute(query).fetchall() == [(True, True)]
 
