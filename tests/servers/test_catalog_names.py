@@ -44,7 +44,8 @@ QUESTIONS = (
     ),
     # DBD::Pg's statistics_info: how an index orders its columns.
     (
-        "SELECT array_agg(pg_index_column_has_property('named.plain_n'::regclass, n, p) ORDER BY n, p)"
+        "SELECT array_agg(pg_index_column_has_property('named.plain_n'::regclass, n, p)"
+        " ORDER BY n, p)"
         " FROM (VALUES ('asc'), ('desc'), ('nulls_first'), ('nulls_last'), ('orderable'),"
         " ('distance_orderable'), ('returnable'), ('search_array'), ('search_nulls'), ('no'))"
         " AS v(p), (VALUES (1), (2), (3)) AS w(n)"
