@@ -1,4 +1,4 @@
-"""Names of objects that a query on the catalog makes of others, and names that need quotes."""
+"""Names that a query on the catalog makes of others, names with quotes, and texts of checks."""
 
 from __future__ import annotations
 
@@ -78,6 +78,41 @@ def test_names_are_those_of_postgresql(gateway: Connection, postgres: Connection
         for con in (gateway, postgres):
             con.execute("DROP SCHEMA named CASCADE")
             con.execute('DROP TABLE "Home"')
+
+
+CHECKS = (
+    *("kind IN ('a', 'b')", "kind IN ('a')", "kind NOT IN ('it''s', 'b')", "'a' <> kind"),
+    *("code IN ('x', 'y') AND code <> 'z'", "code NOT LIKE '%z'", "pad IN ('aa', 'bb')"),
+    *("n IN (1, 2)", "n > -1", "n BETWEEN 1 AND 5", "n NOT BETWEEN 1 AND 5", "b IN (1, -2)"),
+    *("NOT (n = 3)", "p >= 0", "p > 0.5 AND p <> -2", "f BETWEEN -1 AND 1.5", "d > '2020-01-01'"),
+    *("u <> '00000000-0000-0000-0000-000000000000'", "mood IN ('sad')", "mood IN ('sad', 'ok')"),
+    *("kind LIKE 'a%' OR NOT (kind ILIKE '%q')", "(kind = 'a') = (n = 1)", '"Odd" <> 0'),
+)
+
+
+def test_checks_are_spelled_by_the_types_of_their_columns(
+    gateway: Connection, postgres: Connection
+) -> None:
+    """As MikroORM and migrations compare them with what they would declare."""
+    found = []
+    for con in (gateway, postgres):
+        con.execute("CREATE TYPE checked_mood AS ENUM ('sad', 'ok')")
+        checks = ", ".join(f"CONSTRAINT c{n:02} CHECK ({c})" for n, c in enumerate(CHECKS))
+        con.execute(
+            "CREATE TABLE checked (kind TEXT, code VARCHAR(9), pad CHAR(2), n INTEGER, b BIGINT,"
+            ' p NUMERIC(9, 2), f FLOAT, d DATE, u UUID, mood checked_mood, "Odd" INTEGER,'
+            f" {checks})"
+        )
+        con.execute("CREATE INDEX checked_some ON checked (n) WHERE kind = 'a' AND p > 0")
+        query = (
+            "SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint"
+            " WHERE conrelid = 'checked'::regclass AND contype = 'c' UNION ALL"
+            " SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'checked' ORDER BY 1"
+        )
+        found.append(con.execute(query).fetchall())
+        con.execute("DROP TABLE checked")
+        con.execute("DROP TYPE checked_mood")
+    assert found[0] == found[1]
 
 
 def test_the_database_is_called_as_the_client_calls_it(gateway: Connection) -> None:

@@ -68,6 +68,7 @@ class CatalogContents:
         self._catalog = catalog
         self._schema_name, self._shown_type = schema_name, shown_type
         self._view_columns = view_columns
+        self._kinds: dict[int, tuple[tuple[str, str], ...]] = {}
         self._parents = {
             key.parent
             for relation in catalog.relations.values()
@@ -205,7 +206,7 @@ class CatalogContents:
 
     def _add_columns(self, table: Table, oid: int, next_part: Iterator[int]) -> None:
         """The columns of a table with their defaults and the sequences of identities."""
-        lengths = text_lengths(table)
+        lengths, kinds = text_lengths(table), list[tuple[str, str]]()
         for place, column in enumerate(table.columns, 1):
             field = ResultColumn(column.name, column.type)
             kind = self._add_column(oid, place, field, column, lengths.get(column.physical))
@@ -217,6 +218,8 @@ class CatalogContents:
                     "pg_attrdef", oid=numbering.part_oid(table, next(next_part)), adrelid=oid,
                     adnum=place, adbin=text,
                 )  # fmt: skip
+            kinds.append((column.name, self._type_names.get(kind, "")))
+        self._kinds[table.id] = tuple(kinds)
 
     def _shown_default(self, table: Table, column: Column, kind: int) -> str | None:
         """The default of a column, or what it is generated of; ``kind`` is the number of a type."""
@@ -352,7 +355,7 @@ class CatalogContents:
         """A stored expression over the columns of a table, as PostgreSQL spells it."""
         if any(column.physical != column.name for column in table.columns):
             text = logical_text(table, text)
-        return shown_expression(text, self._catalog.home)
+        return shown_expression(text, self._catalog.home, self._kinds.get(table.id, ()))
 
     def _add_constraint(
         self, table: Table, oid: int, name: str, kind: str, text: str, **more: Any
@@ -407,10 +410,8 @@ class CatalogContents:
         )  # fmt: skip
         self._add(
             "serial_columns", nspname=self._schema_name(name.schema), relname=table.name.name,
-            attname=column.name, sequence=".".join(
-                map(quote_name, (self._schema_name(name.schema), name.name))
-            ),
-            seqrelid=numbering.sequence_oid(name.schema, name.name),
+            attname=column.name, seqrelid=numbering.sequence_oid(name.schema, name.name),
+            sequence=f"{quote_name(self._schema_name(name.schema))}.{quote_name(name.name)}",
         )  # fmt: skip
 
     def _definition_name(self, name: TableName) -> str:

@@ -8,11 +8,13 @@ schema before a name.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from sqlglot import ErrorLevel, exp
 
 from gateway.servers.pg_catalog.definitions import quote_name
+from gateway.servers.pg_catalog.typed_comparisons import spell_comparisons
 from journal.model.schema import fold
 from journal.sql import dialects
 
@@ -43,20 +45,24 @@ def shown_query(text: str, home: str) -> str:
 
 
 @lru_cache(_KEPT)
-def shown_expression(text: str, home: str) -> str:
-    """The expression of a check, an index or a generated column, in brackets if it needs them."""
-    return _expression_of(dialects.stored(text), home)
+def shown_expression(text: str, home: str, kinds: tuple[tuple[str, str], ...] = ()) -> str:
+    """The expression of a check, an index or a generated column, in brackets if it needs them.
+
+    ``kinds`` are the types of columns by their names.
+    """
+    return _expression_of(dialects.stored(text), home, dict(kinds))
 
 
-def _expression_of(tree: exp.Expr, home: str) -> str:
+def _expression_of(tree: exp.Expr, home: str, kinds: Mapping[str, str] | None = None) -> str:
     held = exp.Tuple(expressions=[tree])
+    spell_comparisons(held, kinds or {})
     for negated in list(held.find_all(exp.Not)):
         test = negated.this
         if isinstance(test, exp.Is) and isinstance(test.expression, _TESTED):
             tested = exp.Var(this=f"NOT {_text_of(test.expression)}")
             negated.replace(exp.Is(this=test.this, expression=tested))
     for node in reversed(list(held.find_all(exp.Binary, exp.Not, exp.Between, exp.In))):
-        if not _is_operand(node) and not isinstance(node.parent, exp.Paren):
+        if not _is_operand(node) and not isinstance(node.parent, exp.Paren | exp.Escape):
             node.replace(exp.Paren(this=node.copy()))
     return _spelling_of(held.expressions[0], home)
 
