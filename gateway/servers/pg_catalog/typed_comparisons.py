@@ -27,7 +27,7 @@ _SIGNS: dict[type[exp.Expr], str] = {
     exp.Like: "~~",
     exp.ILike: "~~*",
 }
-_KINDS = (*_SIGNS, exp.In, exp.Between)
+_KINDS: tuple[type[exp.Expr], ...] = (*_SIGNS, exp.In, exp.Between)
 _TEXTS = frozenset({"text", "character varying", "character"})
 _WHOLE = frozenset({"smallint", "integer", "bigint"})
 _FLOATS = frozenset({"real", "double precision"})
@@ -40,14 +40,14 @@ def spell_comparisons(holder: exp.Expr, kinds: Mapping[str, str]) -> None:
     for node in reversed(list(holder.find_all(*_KINDS))):
         negation = node.parent if isinstance(node.parent, exp.Not) else None
         is_told = node.args.get("negate") and isinstance(node, exp.Like | exp.ILike)
-        made = _spelled(node, kinds, is_not=bool(negation or is_told))
+        made = _text_of(node, kinds, is_not=bool(negation or is_told))
         if made is not None and not isinstance(node.parent, exp.Escape):
             place = (None if is_told else negation) or node
             place = place.parent if isinstance(place.parent, exp.Paren) else place
             place.replace(exp.Var(this=made))
 
 
-def _spelled(node: exp.Expr, kinds: Mapping[str, str], *, is_not: bool) -> str | None:
+def _text_of(node: exp.Expr, kinds: Mapping[str, str], *, is_not: bool) -> str | None:
     if isinstance(node, exp.Between):
         low, high = node.args["low"], node.args["high"]
         signs, word = (("<", ">"), "OR") if is_not else ((">=", "<="), "AND")
