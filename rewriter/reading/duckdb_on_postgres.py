@@ -224,6 +224,20 @@ def _similar(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return spell_pattern(made, types) or made
 
 
+def _upper(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """``upper`` of a text, whose ß becomes ẞ; PostgreSQL keeps it.
+
+    One that is compared stays, for the sake of its index, where that makes no difference.
+    """
+    outer = node.parent
+    if isinstance(outer, exp.EQ | exp.In):
+        others = [part for part in outer.iter_expressions() if part is not node]
+        if not any(other.is_string and set("ßẞ") & set(other.name) for other in others):
+            return None
+    is_plain = node.this.is_string and "ß" not in node.this.name
+    return None if is_plain else fill("replace(up, 'ß', 'ẞ')", up=node)
+
+
 def _overlaid(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     """Places before the text's beginning, and lengths below zero, are no errors."""
     size, put = node.args.get("for_"), node.expression
@@ -383,6 +397,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.JSONObject, exp.JSONArray), spell_json_call),
     exp.Table: name_series,
     exp.Overlay: _overlaid,
+    exp.Upper: _upper,
     exp.Reverse: lambda node, _: call("reverse_graphemes", node.this),
     exp.Sum: _sum,
     **dict.fromkeys((exp.Floor, exp.Ceil), spell_whole),
