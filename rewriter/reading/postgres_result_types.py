@@ -3,6 +3,7 @@
 avg(i), avg(i) + 1              of whole numbers and NUMERICs: a NUMERIC, which drivers do not round
 sum(i)                          of BIGINTs: a NUMERIC
 length(s), ntile(4), d - e      an INTEGER
+extract(year FROM d)            a NUMERIC
 
 PostgreSQL's own functions have these types.
 
@@ -33,6 +34,14 @@ _AROUND_MEANS = (
 )
 """What makes a NUMERIC of means, whose digits are known."""
 _MEAN, _SUM = f"DECIMAL({_DIGITS}, {_MEAN_PLACES})", f"DECIMAL({_DIGITS}, 0)"
+_PART = f"DECIMAL({_WHOLE_DIGITS}, 0)"
+_WHOLE_PARTS = frozenset(
+    (
+        *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "DOW", "ISODOW", "DOY"),
+        *("ISOYEAR", "DECADE", "CENTURY", "MILLENNIUM"),
+    )
+)
+"""Parts of a moment that are whole numbers here."""
 
 
 def concerns_results(tree: exp.Expr, types: ValueTypes) -> bool:
@@ -47,7 +56,7 @@ def cast_results(tree: exp.Expr, types: ValueTypes) -> None:
         kind = _kind_of(value, types)
         if kind is None:
             continue
-        is_mean = kind not in {_SUM, "INTEGER"}
+        is_mean = kind not in {_SUM, _PART, "INTEGER"}
         shown = exp.cast(value.copy(), "VARCHAR", dialect="duckdb") if is_mean else value
         made = exp.cast(shown.copy(), kind, dialect="duckdb")
         made.meta[KIND] = kind
@@ -77,6 +86,8 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
             return "INTEGER"
     if isinstance(inner, _COUNTED):
         return "INTEGER"
+    if isinstance(inner, exp.Extract) and inner.name.upper() in _WHOLE_PARTS:
+        return _PART
     has_mean = isinstance(inner, _AROUND_MEANS) and inner.find(exp.Avg) is not None
     size = _size(inner, types) if has_mean else None
     places = 0 if size is None else min(_DIGITS - size[0], _MEAN_PLACES)
