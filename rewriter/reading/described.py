@@ -16,6 +16,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.descriptions import describe_rows, shown_type
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
 from rewriter.reading.sources import file_function
+from rewriter.reading.summarized import summary
 
 Values = Sequence[str | bool | None]
 DESCRIBED = ("column_name", "column_type", "null", "key", "default", "extra")
@@ -47,7 +48,13 @@ def describe_relations(nodes: Nodes, context: RewriteContext) -> bool:
 
 
 def describe_queries(query: exp.Expr, context: RewriteContext, tables: frozenset[int]) -> None:
-    """Put the columns, as constant rows, in the place of each described query of these tables."""
+    """Put the columns, as constant rows, in the place of each described query of these tables.
+
+    In the place of a summarized one stands the query that sums it up, if the store lacks the word.
+    """
+    if context.capabilities.postgres_functions:
+        for summed in list(query.find_all(exp.Summarize)):
+            summed.replace(summary(summed.this, context.describe(summed.this, tables)))
     for node in list(query.find_all(exp.Describe)):
         found = context.describe(node.this, tables)
         rows = [(name, shown_type(kind), "YES", None, None, None) for name, kind in found]

@@ -427,7 +427,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), spell_set),
     exp.Values: spell_rows_of_values,
     exp.Array: spell_list,
-    **dict.fromkeys((exp.Create, exp.Describe), spell_made),
+    **dict.fromkeys((exp.Create, exp.Describe, exp.Summarize), spell_made),
     **dict.fromkeys(COUNTS, spell_count),
     exp.With: spell_recursion,
     **dict.fromkeys((exp.Insert, exp.Update, exp.Merge), assigned),

@@ -22,8 +22,8 @@ COUNTED_IN = (exp.Add, exp.Sub, exp.Mul)
 
 
 def named_outputs(tree: exp.Expr) -> exp.Expr:
-    """A DESCRIBE of a query whose outputs have the names that DuckDB gives them; others as is."""
-    if not isinstance(tree, exp.Describe) or not isinstance(tree.this, exp.Query):
+    """A DESCRIBE or SUMMARIZE of a query whose outputs have the names that DuckDB gives them."""
+    if not isinstance(tree, exp.Describe | exp.Summarize) or not isinstance(tree.this, exp.Query):
         return tree
     made = copy_tree(tree)
     for output in first_outputs(made.this):
@@ -41,11 +41,11 @@ def first_outputs(query: exp.Expr) -> list[exp.Expr]:
 
 def spell_made(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     """The outputs of the query that a table or view is made of, or that is described."""
-    query = node.this if isinstance(node, exp.Describe) else node.expression
+    query = node.this if isinstance(node, exp.Describe | exp.Summarize) else node.expression
     if not isinstance(query, exp.Query):
         return None
     made = node.copy()
-    copied = made.this if isinstance(node, exp.Describe) else made.expression
+    copied = made.this if isinstance(node, exp.Describe | exp.Summarize) else made.expression
     for side, other in zip(selects_of(query), selects_of(copied), strict=True):
         for output, of_copy in zip(side.expressions, other.expressions, strict=True):
             value = output.unalias()

@@ -131,12 +131,13 @@ def _describe_query(
     query: exp.Expr, reads: Reads, question: type[exp.Describe | exp.Summarize]
 ) -> StatementPlan:
     root = exp.Subquery(this=query)
-    if question is exp.Describe and reads.context.capabilities.postgres_functions:
+    if reads.context.capabilities.postgres_functions:
         # PostgreSQL has no such statement: as a relation it is answered before.
-        described = exp.Subquery(this=exp.Describe(this=query))
+        described = exp.Subquery(this=question(this=query))
         root = exp.Subquery(this=exp.select("*").from_(described))
         reads.rewrite(root)
-        return reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, "DESCRIBE")
+        tag = question.__name__.upper()
+        return reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, tag)
     reads.rewrite(root)
     asked = question(this=root.this)
     return reads.plan(StatementKind.READ, [Fetch(Query.of(asked))], None, question.__name__.upper())

@@ -281,7 +281,6 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.AnyValue: _any_value,
     **dict.fromkeys(_MEANS, _mean),
     exp.Filter: lambda node: aggregates.without_filter(node) or _mean(node),
-    exp.Summarize: _refused("SUMMARIZE", "ask for min, max, avg and count of its columns"),
     exp.CTE: _recursion,
     exp.Round: _rounded,
     exp.Div: _quotient,
