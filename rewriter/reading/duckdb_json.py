@@ -3,17 +3,21 @@
 json_object('at', ts, 'n', 1.50)    {"at":"2024-01-01 00:00:00","n":1.5}
 1::JSON                             of a value that is no text: as ``to_json``
 '1'::JSON::INTEGER                  of its text
+(j::JSON).key, (j::JSON)[0]         j -> '$.key', j -> '$[0]'
 """
 
 from __future__ import annotations
 
+import sqlglot
 from sqlglot import exp
 
 from journal.sql.builders import call
 from rewriter.functions import function_name
 from rewriter.reading.duckdb_casts import text_of
 from rewriter.reading.duckdb_types import FLOATS, TEXTS, WHOLE, DuckDBTypes
+from rewriter.reading.value_types import KIND
 
+_GENERATOR = sqlglot.Dialect.get_or_raise("duckdb").generator()
 _AS_TEXTS = ("DATE", "TIME", "INTERVAL", "BLOB", "UUID")
 _LISTED = frozenset({*WHOLE, *TEXTS, "INT", "BOOLEAN"})
 _WHOLE_TYPES = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
@@ -83,3 +87,34 @@ def spell_dense(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     if node.args.get("is_literal"):
         return None
     return call("json_dense", exp.cast(node.this.copy(), "JSON"))
+
+
+def spell_json_step(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``j.key``, ``j['key']`` and ``j[0]`` of a value that is told to be JSON."""
+    if types.kind_of(node.this) != "JSON":
+        return None
+    if isinstance(node, exp.Dot):
+        path = _key(node.name) if isinstance(node.expression, exp.Identifier) else None
+    else:
+        assert isinstance(node, exp.Bracket)
+        path = _place(node)
+    if path is None:
+        return None
+    made = call("json_at", exp.cast(node.this.copy(), "JSON"), exp.Literal.string(path))
+    made.meta[KIND] = "JSON"
+    return made
+
+
+def _key(name: str) -> str | None:
+    return None if '"' in name or name.isdigit() else f'$."{name}"'
+
+
+def _place(node: exp.Bracket) -> str | None:
+    (place,) = node.expressions if len(node.expressions) == 1 else (None,)
+    if isinstance(place, exp.Literal) and place.is_string:
+        return _key(place.name)
+    if not isinstance(place, exp.Literal):
+        return None
+    # What sqlglot has taken from the number, which counts from 1 to it, is in it again.
+    (number,) = _GENERATOR.bracket_offset_expressions(node)
+    return f"$[{number.name}]" if isinstance(number, exp.Literal) else None

@@ -39,7 +39,13 @@ from rewriter.reading.duckdb_casts import spell_cast, spell_joined, spell_try_ca
 from rewriter.reading.duckdb_checks import CHECKED, check_node
 from rewriter.reading.duckdb_floats import COMPARISONS, compared, sum_of
 from rewriter.reading.duckdb_formats import spell_format
-from rewriter.reading.duckdb_json import MADE, spell_dense, spell_json_call, spell_json_cast
+from rewriter.reading.duckdb_json import (
+    MADE,
+    spell_dense,
+    spell_json_call,
+    spell_json_cast,
+    spell_json_step,
+)
 from rewriter.reading.duckdb_lists import MIXED, join_lists, spell_elements, widen_lists
 from rewriter.reading.duckdb_moments import (
     DAY_CHOICES,
@@ -374,7 +380,8 @@ _FULL_NAMES = {
 }
 Spell = Callable[[exp.Expr, DuckDBTypes], exp.Expr | None]
 _SPELLED: dict[type[exp.Expr], Spell] = {
-    exp.Bracket: _bracket,
+    exp.Bracket: lambda node, types: spell_json_step(node, types) or _bracket(node, types),
+    exp.Dot: spell_json_step,
     exp.Cast: lambda node, types: spell_json_cast(node, types) or spell_cast(node, types),
     exp.TryCast: spell_try_cast,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), spell_arithmetic),

@@ -60,6 +60,7 @@ _KINDS: dict[type[exp.Expr], str] = {
     **dict.fromkeys(_OF_TEXTS, "VARCHAR"),
     **dict.fromkeys(_DOUBLES, "DOUBLE"),
     exp.CountIf: "HUGEINT",
+    exp.ParseJSON: "JSON",
 }
 """What such nodes give, whatever they are given."""
 

@@ -493,7 +493,9 @@ END $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.jaccard(a text, b text)
 RETURNS double precision LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
-    SELECT count(*) FILTER (WHERE both_have)::double precision / count(*)
+    SELECT CASE WHEN a = '' OR b = '' THEN
+                    _palimpsest.fail('jaccard: an argument is too short')::text::double precision
+                ELSE count(*) FILTER (WHERE both_have)::double precision / count(*) END
     FROM (SELECT bool_or(side = 1) AND bool_or(side = 2) AS both_have
           FROM (SELECT regexp_split_to_table(a, '') AS c, 1 AS side
                 UNION ALL SELECT regexp_split_to_table(b, ''), 2) AS letters
