@@ -73,11 +73,14 @@ def array_text(values: Sequence[Any]) -> str:
     for value in values:
         if value is None:
             items.append("NULL")
+        elif type(value) is int:
+            items.append(str(value))
         elif isinstance(value, list | tuple) and not isinstance(value, pa.MonthDayNano):
             items.append(array_text(value))
         else:
             text = interval_text(value) if isinstance(value, pa.MonthDayNano) else str(value)
-            text = text.replace("\\", "\\\\").replace('"', '\\"')
+            if "\\" in text or '"' in text:
+                text = text.replace("\\", "\\\\").replace('"', '\\"')
             items.append(f'"{text}"')
     return "{" + ",".join(items) + "}"
 
