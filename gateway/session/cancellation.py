@@ -34,8 +34,8 @@ class Cancellation:
         self._timeout_ms = timeout_ms
         self._number = 0
         self._lock = threading.Lock()
-        self._quiet = threading.Event()
-        self._quiet.set()
+        self._quiet: threading.Event | None = None
+        """Set when the call has ended, for whoever waits for that."""
         self._depth = 0
         self._asked = False
         self._why: PalimpsestError | None = None
@@ -53,15 +53,14 @@ class Cancellation:
 
     def begin(self) -> tuple[bool, int | None]:
         """A call begins; what ``end`` is given: whether signals are watched, and the deadline."""
-        with self._lock:
+        if self._depth:
+            # Calls of one session are of one thread: nobody else counts them.
             self._depth += 1
-            is_outer = self._depth == 1
-            if is_outer:
-                self._asked, self._why = False, None
-                self._number += 1
-                self._quiet.clear()
-        if not is_outer:
             return False, None
+        with self._lock:
+            self._depth = 1
+            self._asked, self._why = False, None
+            self._number += 1
         deadline = self._set_deadline(self._number)
         return begin_watch(self.cancel), deadline
 
@@ -71,11 +70,15 @@ class Cancellation:
             end_watch()
         if deadline is not None:
             DEADLINES.forget(deadline)
-        with self._lock:
+        if self._depth > 1:
             self._depth -= 1
-            if self._depth == 0:
-                self._asked = False
-                self._quiet.set()
+            return
+        with self._lock:
+            self._depth = 0
+            self._asked = False
+            quiet, self._quiet = self._quiet, None
+        if quiet is not None:
+            quiet.set()
 
     @property
     def why(self) -> PalimpsestError | None:
@@ -133,13 +136,14 @@ class Cancellation:
                 return
             number = self._number
             self._asked, self._why = True, why
+            quiet = self._quiet = self._quiet or threading.Event()
         for _ in range(int(_PATIENCE_S / _REPEAT_S)):
             with self._lock:
                 if self._number != number:
                     return
                 if self._store is not None and self._asked:
                     self._store.interrupt()
-            if self._quiet.wait(_REPEAT_S):
+            if quiet.wait(_REPEAT_S):
                 return
 
 
