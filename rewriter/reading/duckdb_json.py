@@ -4,9 +4,12 @@ json_object('at', ts, 'n', 1.50)    {"at":"2024-01-01 00:00:00","n":1.5}
 1::JSON                             of a value that is no text: as ``to_json``
 '1'::JSON::INTEGER                  of its text
 (j::JSON).key, (j::JSON)[0]         j -> '$.key', j -> '$[0]'
+j -> '/a/0', j -> '$.a[#-1]'        its steps
 """
 
 from __future__ import annotations
+
+import re
 
 import sqlglot
 from sqlglot import exp
@@ -118,3 +121,32 @@ def _place(node: exp.Bracket) -> str | None:
     # What sqlglot has taken from the number, which counts from 1 to it, is in it again.
     (number,) = _GENERATOR.bracket_offset_expressions(node)
     return f"$[{number.name}]" if isinstance(number, exp.Literal) else None
+
+
+def spell_json_path(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """A place in JSON that is written as a pointer, ``/a/0``, or counted from the end."""
+    place = node.expression
+    steps = _steps(place.name) if isinstance(place, exp.Literal) and place.is_string else None
+    if steps is None:
+        return None
+    listed = exp.Array(expressions=[exp.Literal.string(step) for step in steps])
+    path = exp.cast(listed, "VARCHAR[]", dialect="duckdb")
+    made = call("json_steps_at", exp.cast(node.this.copy(), "JSON"), path)
+    is_text = isinstance(node, exp.JSONExtractScalar)
+    made = call("json_scalar", made) if is_text else made
+    made.meta[KIND] = "VARCHAR" if is_text else "JSON"
+    return made
+
+
+def _steps(path: str) -> list[str] | None:
+    """The keys and places of a pointer, or of a path with places from the end; else None."""
+    if path.startswith("/"):
+        return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
+    if not _FROM_END.search(path) or not _PATH.fullmatch(path):
+        return None
+    return ["".join(filter(None, found.groups())) for found in _STEP.finditer(path)]
+
+
+_FROM_END = re.compile(r"\[#?-")
+_STEP = re.compile(r"\.(?:(\w+)|\"([^\"\\]*)\")|\[#?(-?0*[1-9]\d*|0+)\]")
+_PATH = re.compile(rf"\$(?:{_STEP.pattern})*")

@@ -44,6 +44,7 @@ from rewriter.reading.duckdb_json import (
     spell_dense,
     spell_json_call,
     spell_json_cast,
+    spell_json_path,
     spell_json_step,
 )
 from rewriter.reading.duckdb_lists import MIXED, join_lists, spell_elements, widen_lists
@@ -85,7 +86,12 @@ from rewriter.reading.duckdb_numbers import (
     spell_whole_quotient,
 )
 from rewriter.reading.duckdb_outputs import COUNTS, named_outputs, spell_count, spell_made
-from rewriter.reading.duckdb_patterns import PATTERNED, spell_pattern
+from rewriter.reading.duckdb_patterns import (
+    PATTERNED,
+    spell_like,
+    spell_pattern,
+    spell_similar,
+)
 from rewriter.reading.duckdb_quantiles import (
     spell_correlation,
     spell_deviation,
@@ -209,25 +215,6 @@ def _bracket(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     (number,) = _GENERATOR.bracket_offset_expressions(node)
     name = "text_at" if types.kind_of(node.this) in TEXTS else "inner_list"
     return call(name, node.this, number)
-
-
-def _like(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """Without ESCAPE nothing escapes."""
-    pattern = node.expression
-    if isinstance(node.this, exp.Star):
-        return columns_like(node)
-    if isinstance(node.parent, exp.Escape) or isinstance(pattern, exp.Any | exp.All | exp.Tuple):
-        return None
-    if isinstance(pattern, exp.Literal) and "\\" not in pattern.name:
-        return None
-    return exp.Escape(this=node.copy(), expression=exp.Literal.string(""))
-
-
-def _similar(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    if isinstance(node.parent, exp.Escape) or isinstance(node.this, exp.Star):
-        return columns_like(node)
-    made = exp.RegexpFullMatch(this=node.this.copy(), expression=node.expression.copy())
-    return spell_pattern(made, types) or made
 
 
 def _upper(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -382,6 +369,7 @@ Spell = Callable[[exp.Expr, DuckDBTypes], exp.Expr | None]
 _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Bracket: lambda node, types: spell_json_step(node, types) or _bracket(node, types),
     exp.Dot: spell_json_step,
+    **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar), spell_json_path),
     exp.Cast: lambda node, types: spell_json_cast(node, types) or spell_cast(node, types),
     exp.TryCast: spell_try_cast,
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), spell_arithmetic),
@@ -390,8 +378,8 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), spell_shift),
     exp.DPipe: lambda node, types: spell_joined(node, types) or join_lists(node, types),
     **dict.fromkeys((exp.Concat, exp.ConcatWs), spell_joined),
-    **dict.fromkeys((exp.Like, exp.ILike), _like),
-    exp.SimilarTo: _similar,
+    **dict.fromkeys((exp.Like, exp.ILike), spell_like),
+    exp.SimilarTo: spell_similar,
     **dict.fromkeys(PATTERNED, spell_pattern),
     exp.Star: lambda node, _: columns_like(node) if node.args.get("ilike") else None,
     exp.Extract: _extract,

@@ -5,6 +5,7 @@ r"""Regular expressions of DuckDB's dialect on a PostgreSQL store, which reads o
 \w, \d, \s     signs of ASCII alone
 (?i)a, 'i'     whatever the capitals
 \0             in a replacement: all that was found
+s LIKE 'a\_c'   a backslash escapes nothing
 
 Patterns that are written out only; a computed one is the server's.
 """
@@ -17,6 +18,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from rewriter.name_resolution import position_of
+from rewriter.reading.duckdb_names import columns_like
 from rewriter.reading.duckdb_types import DuckDBTypes
 
 _WORD, _DIGIT, _BLANK = "A-Za-z0-9_", "0-9", r" \t\n\f\r"
@@ -61,6 +63,26 @@ def spell_pattern(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     if isinstance(put, exp.Literal) and put.is_string:
         made.set("replacement", exp.Literal.string(re.sub(r"(?<!\\)\\0", r"\\&", put.name)))
     return None if made == node else made
+
+
+def spell_like(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
+    """Without ESCAPE nothing escapes."""
+    pattern = node.expression
+    if isinstance(node.this, exp.Star):
+        return columns_like(node)
+    if isinstance(node.parent, exp.Escape) or isinstance(pattern, exp.Any | exp.All | exp.Tuple):
+        return None
+    if isinstance(pattern, exp.Literal) and "\\" not in pattern.name:
+        return None
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string(""))
+
+
+def spell_similar(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``SIMILAR TO``: the whole text, or columns by their names."""
+    if isinstance(node.parent, exp.Escape) or isinstance(node.this, exp.Star):
+        return columns_like(node)
+    made = exp.RegexpFullMatch(this=node.this.copy(), expression=node.expression.copy())
+    return spell_pattern(made, types) or made
 
 
 def in_words_of_postgres(pattern: str, flags: str = "") -> str:

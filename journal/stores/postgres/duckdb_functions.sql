@@ -637,6 +637,9 @@ RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
                 ELSE interval '1 microsecond' END
 $$
 
+CREATE OR REPLACE FUNCTION _palimpsest.json_steps_at(json, text[])
+RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS 'SELECT $1 #> $2'
+
 -- The text of JSON that is one value.
 CREATE OR REPLACE FUNCTION _palimpsest.json_scalar(json)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$SELECT $1 #>> '{}'$$
