@@ -83,13 +83,8 @@ class StreamCopy:
             )
         self._ast: exp.Expr = found.ast.copy()
         assert isinstance(self._ast, exp.Copy)
-        self.loads = stream != "STDOUT"
-        if bool(self._ast.args.get("kind")) != self.loads:
-            raise PalimpsestError(
-                Code.SYNTAX,
-                f"COPY goes FROM STDIN or TO STDOUT, not {stream}",
-                advice="write COPY t FROM STDIN, or COPY t TO STDOUT",
-            )
+        # FROM and TO say the direction, whichever of the two is named: PHP copies TO STDIN.
+        self.loads = bool(self._ast.args.get("kind"))
         self._format = read_format(
             self._ast, loads=self.loads, as_postgres=session.dialect == "postgres"
         )

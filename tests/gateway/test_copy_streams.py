@@ -41,6 +41,15 @@ def test_what_goes_out_comes_in_again(options: str) -> None:
     assert cursor.execute("SELECT * FROM t ORDER BY id").fetchall() == ROWS
 
 
+def test_the_direction_is_from_or_to_whichever_stream_is_named() -> None:
+    """PHP's pgsqlCopyToArray copies TO STDIN, which PostgreSQL takes."""
+    cursor = _cursor()
+    with cursor.copy("COPY t (id, name) FROM STDOUT") as copy:
+        copy.write("1\ta\n")
+    with cursor.copy("COPY t (id, name) TO STDIN") as copy:
+        assert b"".join(copy) == b"1\ta\n"
+
+
 def test_postgres_text() -> None:
     cursor = _cursor()
     with cursor.copy("COPY t (id, name) FROM STDIN") as copy:

@@ -63,6 +63,8 @@ def test_rows_and_bytes_are_those_of_postgresql(server: Server, postgres: str) -
             fill(connection)
         assert ours.execute(SELECT).fetchall() == theirs.execute(SELECT).fetchall()
         assert sent(ours) == sent(theirs)
+        with ours.cursor().copy(f"COPY ({SELECT}) TO STDIN (FORMAT BINARY)") as copy:
+            assert b"".join(bytes(piece) for piece in copy) == sent(theirs)
 
 
 def test_many_rows_in_pieces_of_any_size(server: Server) -> None:

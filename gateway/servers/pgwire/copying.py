@@ -45,12 +45,8 @@ def run_copy(stream: MessageStream, session: Session, text: str) -> StatementOut
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast
     if isinstance(ast, exp.Copy) and is_binary(ast):
-        # Whether its direction fits its stream is looked at as for a text.
-        loads = stream_of(ast) == "STDIN" and bool(ast.args.get("kind"))
-        if loads or stream_of(ast) == "STDOUT":
-            return (
-                _load_binary(stream, session, ast) if loads else _send_binary(stream, session, ast)
-            )
+        loads = bool(ast.args.get("kind"))
+        return _load_binary(stream, session, ast) if loads else _send_binary(stream, session, ast)
     copy = StreamCopy(session, text)
     try:
         if copy.loads:
