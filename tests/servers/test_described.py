@@ -75,6 +75,22 @@ def test_outputs_of_the_catalog_are_called_as_postgresql_calls_them(
     assert found == wanted
 
 
+def test_digits_are_those_of_columns_and_casts(gateway: Connection, postgres: Connection) -> None:
+    """ODBC and PDO tell programs the digits of a NUMERIC; one that is computed has none."""
+    found = []
+    for con in (gateway, postgres):
+        con.execute("CREATE TABLE digits (n NUMERIC(10, 2), m NUMERIC)")
+        query = (
+            "SELECT n, m, n * 2, n + m, -n AS o, (n * n) AS p, sum(n), min(n), n::numeric(5, 1),"
+            " round(n, 1), abs(n) FROM digits GROUP BY n, m"
+        )
+        told = con.execute(query).pgresult
+        assert told is not None
+        found.append([(told.ftype(c), told.fmod(c)) for c in range(told.nfields)])
+        con.execute("DROP TABLE digits")
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     "text",
     [

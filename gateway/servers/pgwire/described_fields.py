@@ -11,13 +11,22 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from gateway.servers.pg_catalog.numbering import relation_oid
 from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.any_numbers import shown_number
 from gateway.servers.pgwire.messages import Field
 from gateway.servers.pgwire.portals import PreparedStatement
-from gateway.servers.pgwire.types import BPCHAR, HEADER, JSON, VARCHAR, field_of, text_field
+from gateway.servers.pgwire.types import (
+    BPCHAR,
+    HEADER,
+    JSON,
+    NUMERIC,
+    VARCHAR,
+    field_of,
+    text_field,
+)
 from gateway.session.description import origins_of
 from gateway.session.session import Session
 from journal.model.errors import PalimpsestError
@@ -45,6 +54,25 @@ def filled_up(batch: pa.RecordBatch, fields: Sequence[Field]) -> pa.RecordBatch:
 _SPELLED = "varchar"
 
 
+_WITH_DIGITS = (
+    *(exp.Column, exp.Cast, exp.Case, exp.Coalesce, exp.Greatest, exp.Least),
+    *(exp.Subquery, exp.Literal),
+)
+"""What has the digits of a NUMERIC in PostgreSQL, as its parts have, or as it says."""
+
+
+def _without_computed_digits(fields: list[Field], ast: exp.Expr) -> list[Field]:
+    """The columns of a SELECT, of which a NUMERIC that is computed tells no digits."""
+    outputs = ast.expressions if isinstance(ast, exp.Select) else []
+    if len(outputs) != len(fields) or any(output.is_star for output in outputs):
+        return fields
+    values = [output.unalias().unnest() for output in outputs]
+    return [
+        replace(f, modifier=-1) if f.oid == NUMERIC.oid and not isinstance(v, _WITH_DIGITS) else f
+        for f, v in zip(fields, values, strict=True)
+    ]
+
+
 class DescribedFields:
     """What one client is told of columns; remembers what it has found out of statements."""
 
@@ -60,6 +88,7 @@ class DescribedFields:
         found = [field_of(ResultColumn(column.name, shown(column.type))) for column in named]
         if statement.parsed is None or not isinstance(statement.parsed.statement, SqlStatement):
             return found
+        found = _without_computed_digits(found, statement.parsed.statement.ast)
         origins = self._origins(statement.parsed)
         if origins is None or len(origins) != len(found):
             return found
