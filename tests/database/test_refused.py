@@ -29,7 +29,6 @@ QUERIES = (
     ("SELECT l[1:2:2] FROM t", "in steps"),
     ("SELECT strftime(DATE '2024-01-02', '%Z')", "%Z"),
     ("SELECT strftime(DATE '2024-01-02', s) FROM t", "formats of moments"),
-    ("SELECT regexp_extract(s, 'x', 0, 'i') FROM t", "regular expressions"),
     ("SELECT arg_max(a, s) OVER () FROM t", "FILTER or OVER"),
     ("SELECT * FROM t POSITIONAL JOIN t AS u", "POSITIONAL"),
     ("SELECT * FROM 'file.parquet'", ""),
