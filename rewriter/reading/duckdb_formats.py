@@ -34,8 +34,9 @@ _OF_PERCENT = re.compile(
     r"(?P<flags>[-+0 ,]*)(?P<width>\d+)?(?:\.(?P<places>\d+))?(?P<type>[a-zA-Z])"
 )
 _NUMBERS = frozenset({*FLOATS, "DECIMAL"})
-_C_PLACES = 6
-"""Digits behind the point where a pattern says none."""
+_LETTERS = frozenset({"", "s", "d", "i", "f", "x", "X"})
+_C_PLACES, _PLACES_MAX = 6, 14
+"""Digits behind the point where a pattern says none, and how many PostgreSQL's to_char has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def _parts(text: str, how: re.Pattern[str], node: exp.Expr) -> Iterator[str | tu
         place = found.groupdict().get("place") or number
         number += 1
         form = _percent_form(found["how"]) if how is _PERCENT else _brace_form(found["how"] or "")
-        if form is None or form.type not in {"", "s", "d", "i", "f", "x", "X"}:
+        if form is None or form.type not in _LETTERS or (form.places or 0) > _PLACES_MAX:
             raise _refusal(Code.NOT_SUPPORTED, f"has no {found[0]} in format() and printf()", node)
         yield int(place), form
     yield text[end:]
@@ -157,14 +158,19 @@ def _shown_value(values: list[exp.Expr], place: int, form: _Form, types: DuckDBT
     return made
 
 
+def _check_form(kind: str | None, form: _Form, value: exp.Expr) -> None:
+    """Raise BIND for a form that values of a type do not have."""
+    is_exact = kind in {*WHOLE, "BOOLEAN"}
+    has_digits = form.type == "f" or form.places is not None
+    if (is_exact and has_digits) or (kind in _NUMBERS and form.type not in {"", "f"}):
+        what = f"cannot write a value of type {kind} so in format() and printf()"
+        raise _refusal(Code.BIND, what, value)
+
+
 def _text(value: exp.Expr, kind: str | None, form: _Form, types: DuckDBTypes) -> exp.Expr:
     if kind == "BOOLEAN" and form.type in {"d", "i"}:
         return exp.cast(exp.cast(value.copy(), "INT"), "VARCHAR")
-    is_exact = kind in {*WHOLE, "BOOLEAN"}
-    if is_exact if form.type == "f" or form.places is not None else kind in _NUMBERS and form.type:
-        if form.type != "f" or is_exact:
-            what = f"cannot write a value of type {kind} so in format() and printf()"
-            raise _refusal(Code.BIND, what, value)
+    _check_form(kind, form, value)
     if form.type == "f" or (kind in _NUMBERS and form.places is not None):
         places = _C_PLACES if form.places is None else form.places
         return call("fixed", exp.cast(value.copy(), "DOUBLE"), places)
