@@ -25,6 +25,7 @@ QUESTIONS = (
     f"SELECT (table_schema || '.' || quote_ident(table_name))::regclass FROM {_TABLES}",
     f"SELECT format('%I.%I', table_schema, table_name)::regclass::oid::regclass FROM {_TABLES}",
     f"SELECT pg_table_is_visible(format('%s.%I', 'named', table_name)::regclass) FROM {_TABLES}",
+    f"SELECT pg_catalog.format('%2$I of %1$L', table_schema, table_name) FROM {_TABLES}",
     f"SELECT concat(table_schema, '.plain')::regclass::oid IS NULL FROM {_TABLES}",
     "SELECT quote_ident(relname)::regclass FROM pg_class WHERE relname = 'Home'",
     "SELECT ('named.' || tablename)::regclass FROM pg_tables WHERE tablename = 'plain'",

@@ -170,8 +170,12 @@ def translated(ast: exp.Expr) -> str:
         if changed is not node:
             node.replace(changed)
     spell_escapes(found)
-    for format_ in list(found.find_all(exp.Format)):
-        format_.replace(spell_format(format_, [format_.this, *format_.expressions]) or format_)
+    for call in list(found.find_all(exp.Format, exp.Anonymous)):
+        arguments = (
+            call.expressions if isinstance(call, exp.Anonymous) else [*call.iter_expressions()]
+        )
+        if isinstance(call, exp.Format) or call.name.lower() == "format":
+            call.replace(spell_format(call, arguments) or call)
     return str(found.sql(dialect="duckdb"))
 
 
