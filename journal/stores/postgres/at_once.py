@@ -198,12 +198,15 @@ class _Turn:
 
     def __enter__(self) -> DatabaseOneTrip:
         take(self._lock, self._watcher)
+        store, session = self._journal.store, None
         try:
-            self._session = self._journal.store.acquire()
+            self._session = session = store.acquire()
             seen = self._journal.seen_last
             transaction = Transaction(seen[1], message=self._message)
-            return DatabaseOneTrip(self._journal, self._session, seen, transaction, self._luck)
+            return DatabaseOneTrip(self._journal, session, seen, transaction, self._luck)
         except BaseException:
+            if session is not None:
+                store.give_back(session)
             self._lock.release()
             raise
 
