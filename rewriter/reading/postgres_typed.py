@@ -180,7 +180,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             left = as_float if is_numeric and not is_float else made.this
             if is_numeric or is_float or WHOLE_KINDS & {*kinds.values()}:
                 return exp.IntDiv(this=left, expression=made.expression)
-        elif {*kinds.values()} <= WHOLE_KINDS:
+        elif {kinds[name] for name in sides if not sides[name].unnest().is_string} <= WHOLE_KINDS:
+            # A constant in quotes is of the type of what stands beside it.
             return exp.IntDiv(this=made.this, expression=made.expression)
     return made
 

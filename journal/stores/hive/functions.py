@@ -11,11 +11,11 @@ from journal.sql.builders import call, fill
 from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
 from journal.sql.lowering.list_calls import SORTS, TRANSFORMS
 from journal.sql.relations import ident
-from journal.stores.hive import enums
+from journal.stores.hive import enums, moment_parts, numbers, texts
 from journal.stores.hive import json as hive_json
 from journal.stores.hive.elements import element, no_lambda, sorted_list, transformed
 from journal.stores.hive.lists import collected
-from journal.stores.hive.moments import difference, difference_in, microseconds, truncated
+from journal.stores.hive.moments import difference, difference_in, truncated
 from journal.stores.hive.nested import as_text, compared, extreme, length, ordered, outermost
 from journal.stores.hive.quantified import in_query, quantified
 
@@ -33,6 +33,10 @@ _RENAMED = {
     "list_distinct": "array_distinct",
     "round_even": "bround",
     "unnest": "explode",
+    "list_reverse": "reverse",
+    "array_reverse": "reverse",
+    "prefix": "startswith",
+    "suffix": "endswith",
 }
 """Functions that take the same arguments under another name."""
 
@@ -55,17 +59,14 @@ def _trim_clause(node: exp.Expr) -> exp.Expr | None:
     return exp.Trim(this=value, expression=blanks, position="BOTH")
 
 
-def _divided(node: exp.Expr) -> exp.Expr | None:
-    """The canonical division is of doubles, and by zero it is infinite or no number."""
-    if node.meta.get("settled"):
-        return None
-    left, right = exp.cast(node.this, "DOUBLE"), exp.cast(node.expression, "DOUBLE")
-    made = exp.Div(this=left, expression=right, typed=True, safe=True)
-    made.meta["settled"] = True
-    if isinstance(node.expression, exp.Literal) and float(node.expression.name) != 0:
-        return exp.Paren(this=made)
-    by_zero = "CASE WHEN y = 0 THEN x * CAST('inf' AS DOUBLE) ELSE divided END"
-    return fill(by_zero, x=left, y=right, divided=made)
+def _distinct(node: exp.Expr) -> exp.Expr | None:
+    """The values of a list, without NULL."""
+    return call("array_compact", call("array_distinct", node.this))
+
+
+def _flat(node: exp.Expr) -> exp.Expr | None:
+    """The members of lists; one that is NULL has none."""
+    return call("flatten", call("array_compact", node.this))
 
 
 def _cast(node: exp.Expr) -> exp.Expr | None:
@@ -73,7 +74,8 @@ def _cast(node: exp.Expr) -> exp.Expr | None:
     assert isinstance(node, exp.Cast)
     given = literal_bytes(node)
     if given is None:
-        return enums.cast(node) or hive_json.cast(node) or as_text(node)
+        made = enums.cast(node) or hive_json.cast(node) or numbers.cast_to_whole(node)
+        return made or moment_parts.time_of_day(node) or as_text(node)
     return call("unhex", given.hex())
 
 
@@ -170,11 +172,16 @@ _BY_NAME: dict[str, Change] = {
     "json_valid": hive_json.valid,
     "json_exists": hive_json.exists,
     **{name: hive_json.unknown(name) for name in hive_json.UNKNOWN},
+    **moment_parts.BY_NAME,
     "date_diff": difference_in,
     "datediff": difference_in,
-    "date_trunc": truncated,
+    "date_trunc": moment_parts.of_moment(truncated),
+    "printf": texts.format_values,
+    "regexp_split_to_array": texts.split,
+    "string_split_regex": texts.split,
+    "str_split_regex": texts.split,
+    "isfinite": _template("CAST(x AS STRING) NOT IN ('NaN', 'Infinity', '-Infinity')", "x"),
     "sha256": _template("SHA2(x, 256)", "x"),
-    "regexp_full_match": _template("x RLIKE CONCAT('^(?:', y, ')$')", "x", "y"),
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
@@ -198,9 +205,6 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Array: transformed,
     exp.Reduce: no_lambda("reduce"),
     exp.Bracket: _sliced,
-    exp.DateDiff: difference,
-    exp.Extract: microseconds,
-    exp.TimestampTrunc: truncated,
     exp.JSONExtract: hive_json.extracted,
     exp.JSONExtractScalar: hive_json.extracted,
     exp.JSONKeys: hive_json.keys,
@@ -209,7 +213,28 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.TryCast: hive_json.cast,
     exp.ArrayContains: _contained,
     exp.ArrayConcat: _joined,
-    exp.Div: _divided,
+    exp.Div: numbers.divided,
+    exp.BitwiseLeftShift: numbers.shifted,
+    exp.Log: numbers.logarithm,
+    exp.Trunc: numbers.cut,
+    exp.IsNan: numbers.is_no_number,
+    exp.IsInf: numbers.is_infinite,
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), texts.matched),
+    **dict.fromkeys((exp.RegexpFullMatch, exp.SimilarTo), texts.matched_in_full),
+    exp.RegexpReplace: texts.replaced,
+    exp.Left: texts.left_part,
+    exp.Right: texts.right_part,
+    exp.Substring: texts.substring,
+    exp.Concat: texts.joined,
+    exp.ArrayDistinct: _distinct,
+    exp.Flatten: _flat,
+    **{
+        kind: _refused(f"{kind.key}()", "compute it of sums of powers, or over a COPY of the rows")
+        for kind in (exp.Kurtosis, exp.Skewness)
+    },
+    **moment_parts.BY_CLASS,
+    exp.DateDiff: difference,
+    exp.TimestampTrunc: moment_parts.of_moment(truncated),
 }
 
 CALLS = Calls(_RENAMED, _BY_NAME, _BY_CLASS)

@@ -24,7 +24,7 @@ _UNITS = (
 _YEARS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
 """Units that Spark does not cut to, and gives NULL for, by their years."""
 _PLURALS = {"CENTURIES": "CENTURY", "MILLENNIA": "MILLENNIUM"}
-_BARE = exp.DataType.build("TIMESTAMP_NTZ", dialect="spark")
+BARE = exp.DataType.build("TIMESTAMP_NTZ", dialect="spark")
 _refuse = partial(refused, "Hive", advice=f"use one of {', '.join(_UNITS).lower()}")
 
 
@@ -54,8 +54,8 @@ def truncated(node: exp.Expr) -> exp.Expr | None:
         x=of,
         kind=call("typeof", of),
         cut=cut,
-        bare_cut=exp.cast(cut, _BARE),
-        bare=exp.cast(of.copy(), _BARE),
+        bare_cut=exp.cast(cut, BARE),
+        bare=exp.cast(of.copy(), BARE),
     )
 
 

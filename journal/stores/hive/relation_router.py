@@ -28,7 +28,9 @@ from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.enums import has_enum, is_enum
 from journal.stores.hive.json import note_json
 from journal.stores.hive.known_types import KnownTypes, has_nested
+from journal.stores.hive.moment_parts import note_moments
 from journal.stores.hive.nested import note_types
+from journal.stores.hive.numbers import note_numbers
 from journal.stores.hive.partition_pruning import Needed, needed
 from journal.stores.hive.queries import CATALOG, HELD, is_cte
 from journal.stores.hive.rows import HeldRelation, held_relation
@@ -137,6 +139,9 @@ class RelationRouter:
         if is_told or holder.find(exp.Array, exp.ArrayAgg, exp.Struct):
             note_types(holder, lambda table: found.get(id(table)))
         note_json(holder, lambda table: found.get(id(table)))
+        known = KnownTypes(lambda table: found.get(id(table)))
+        note_numbers(holder, known)
+        note_moments(holder, known)
 
     def enums(self, ast: exp.Expr) -> dict[str, str]:
         """The enums of a query's columns, by folded names; Spark gives them as texts."""

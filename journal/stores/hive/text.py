@@ -30,6 +30,7 @@ from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.enums import note_enum
 from journal.stores.hive.functions import CALLS
 from journal.stores.hive.json import note_cast
+from journal.stores.hive.moment_parts import TO_TIME
 from journal.stores.hive.totals import add_totals
 from journal.stores.hive.types import DIALECT, TYPES, microseconds
 
@@ -59,6 +60,7 @@ def _rendered(
         elif isinstance(node, exp.Cast):
             note_cast(node)
             note_enum(node)
+            node.meta[TO_TIME] = node.to.this is exp.DType.TIME
         elif isinstance(node, exp.In):
             _name_text(node)
         if isinstance(node, exp.TryCast):
