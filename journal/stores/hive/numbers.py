@@ -74,7 +74,7 @@ def cast_to_whole(cast: exp.Expr) -> exp.Expr | None:
 def divided(node: exp.Expr) -> exp.Expr | None:
     """The canonical division is of doubles, and by zero it is infinite or no number.
 
-    One that is not ``safe``, as those of PostgreSQL, fails for zero as Spark's does.
+    One that goes by types and is not safe, PostgreSQL's, fails for zero as Spark's does.
     """
     if node.meta.get("settled"):
         return None
@@ -82,7 +82,7 @@ def divided(node: exp.Expr) -> exp.Expr | None:
     made = exp.Div(this=left, expression=right, typed=True, safe=True)
     made.meta["settled"] = True
     is_never_zero = node.expression.is_number and float(node.expression.name) != 0
-    if is_never_zero or node.args.get("safe") is False:
+    if is_never_zero or (node.args.get("typed") and node.args.get("safe") is False):
         return exp.Paren(this=made)
     if node.expression.is_number:
         # Spark would divide by a constant, and fail, before it looks at the case.
