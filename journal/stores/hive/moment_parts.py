@@ -21,6 +21,7 @@ from journal.stores.hive.known_types import KnownTypes
 from journal.stores.hive.moments import BARE, microseconds
 
 _NOTE = "palimpsest_moment"
+_LESS_DATE = "palimpsest_less_date"
 _INSTANTS = frozenset({exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ})
 _BARES = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATE})
 _ZONE = "current_timezone()"
@@ -72,13 +73,12 @@ def note_moments(tree: exp.Expr, known: KnownTypes) -> None:
     """Note the types of what a difference, a sum or a time zone is about."""
     kinds = (exp.AtTimeZone, exp.Sub, exp.Add, exp.TimestampTrunc, exp.Anonymous)
     for node in list(tree.find_all(*kinds)):
-        if isinstance(node, exp.Anonymous):
-            if str(node.this).lower() in {"timezone", "date_trunc"} and len(node.expressions) == 2:
-                node.meta[_NOTE] = known.of(node.expressions[1])
-        elif not isinstance(node, exp.Sub) or known.of(node.expression) is not None:
+        if not isinstance(node, exp.Anonymous):
             node.meta[_NOTE] = known.of(node.this)
-        if isinstance(node, exp.Sub) and _is_date(known.of(node.expression)):
-            node.meta[_NOTE + "_right"] = True
+        elif str(node.this).lower() in {"timezone", "date_trunc"} and len(node.expressions) == 2:
+            node.meta[_NOTE] = known.of(node.expressions[1])
+        if isinstance(node, exp.Sub):
+            node.meta[_LESS_DATE] = _is_date(known.of(node.expression))
 
 
 def _is_date(kind: object) -> bool:
@@ -185,7 +185,7 @@ def in_zone(node: exp.Expr) -> exp.Expr | None:
 
 def difference_of_days(node: exp.Expr) -> exp.Expr | None:
     """``date - date``, a number of days."""
-    if _is_date(node.meta.get(_NOTE)) and node.meta.get(_NOTE + "_right"):
+    if _is_date(node.meta.get(_NOTE)) and node.meta.get(_LESS_DATE):
         return call("datediff", node.this, node.expression)
     return later(node)
 
