@@ -24,7 +24,7 @@ def _few() -> FewRows:
 def test_a_query_that_names_the_rows_begins_with_them() -> None:
     sql, values = _few().given_with(Text('SELECT $1 FROM "mine_1"', ("p",)), [7])
     assert sql == f'WITH {_CLAUSE.format(2, 3)} SELECT $1 FROM "mine_1"'
-    assert values == [7, ["1", "2"], [5, None]]
+    assert values == [7, '{"1","2"}', "{5,NULL}"]
 
 
 def test_clauses_of_the_query_follow() -> None:

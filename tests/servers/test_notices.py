@@ -157,4 +157,5 @@ def test_blocks_tell_notices_and_ask_the_catalog(server: Server) -> None:
                 "DO $$ BEGIN DROP TYPE noted_mood; RAISE EXCEPTION 'no: %', 1 + 2; END $$"
             )
         driver.execute(make)
+        driver.execute("DROP TYPE noted_mood")
     assert heard == ["made 1", "there", "there"]
