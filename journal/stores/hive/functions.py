@@ -64,6 +64,13 @@ def _distinct(node: exp.Expr) -> exp.Expr | None:
     return call("array_compact", call("array_distinct", node.this))
 
 
+def _place(node: exp.Expr) -> exp.Expr | None:
+    """Where a value is in a list; NULL, not 0, if it is not there."""
+    given = node.expressions if isinstance(node, exp.Anonymous) else [node.this, node.expression]
+    found = call("array_position", *given)
+    return exp.Nullif(this=found, expression=exp.Literal.number(0))
+
+
 def _flat(node: exp.Expr) -> exp.Expr | None:
     """The members of lists; one that is NULL has none."""
     return call("flatten", call("array_compact", node.this))
@@ -75,7 +82,8 @@ def _cast(node: exp.Expr) -> exp.Expr | None:
     given = literal_bytes(node)
     if given is None:
         made = enums.cast(node) or hive_json.cast(node) or numbers.cast_to_whole(node)
-        return made or moment_parts.time_of_day(node) or as_text(node)
+        made = made or moment_parts.time_of_day(node) or moment_parts.instant_as_text(node)
+        return made or as_text(node)
     return call("unhex", given.hex())
 
 
@@ -177,6 +185,8 @@ _BY_NAME: dict[str, Change] = {
     "datediff": difference_in,
     "date_trunc": moment_parts.of_moment(truncated),
     "printf": texts.format_values,
+    "regexp_full_match": texts.matched_in_full,
+    **dict.fromkeys(("list_position", "list_indexof", "array_indexof"), _place),
     "regexp_split_to_array": texts.split,
     "string_split_regex": texts.split,
     "str_split_regex": texts.split,
@@ -222,11 +232,13 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), texts.matched),
     **dict.fromkeys((exp.RegexpFullMatch, exp.SimilarTo), texts.matched_in_full),
     exp.RegexpReplace: texts.replaced,
+    exp.Chr: texts.character,
     exp.Left: texts.left_part,
     exp.Right: texts.right_part,
     exp.Substring: texts.substring,
     exp.Concat: texts.joined,
     exp.ArrayDistinct: _distinct,
+    exp.ArrayPosition: _place,
     exp.Flatten: _flat,
     **{
         kind: _refused(f"{kind.key}()", "compute it of sums of powers, or over a COPY of the rows")

@@ -94,6 +94,10 @@ class KnownTypes:
                 return next(self._known_types([node.args["true"], node.args.get("false")]), None)
             case exp.Coalesce() | exp.Greatest() | exp.Least():
                 return next(self._known_types([node.this, *node.expressions]), None)
+            case exp.AtTimeZone():
+                return _in_zone(self.of(node.this))
+            case exp.Add() | exp.Sub() if isinstance(node.expression, exp.Interval):
+                return _moment(self.of(node.this))
             case exp.Nullif() | exp.DPipe():
                 return self.of(node.this)
             case exp.Distinct():
@@ -217,6 +221,20 @@ class KnownTypes:
             # The place of each counts where an alias names the columns anew.
             found[fold(item.alias_or_name)] = kind or exp.DataType(this=exp.DType.UNKNOWN)
         return found
+
+
+def _in_zone(kind: Type | None) -> Type | None:
+    """The type of a moment AT TIME ZONE: an instant of a local time, and the other way round."""
+    if kind is None:
+        return None
+    is_instant = kind.this is exp.DType.TIMESTAMPTZ
+    return exp.DataType(this=exp.DType.TIMESTAMP if is_instant else exp.DType.TIMESTAMPTZ)
+
+
+def _moment(kind: Type | None) -> Type | None:
+    """The type of a moment that is moved; of a date that makes one."""
+    is_date = kind is not None and kind.this is exp.DType.DATE
+    return exp.DataType(this=exp.DType.TIMESTAMP) if is_date else kind
 
 
 def _first(nodes: list[exp.Expr]) -> exp.Expr | None:

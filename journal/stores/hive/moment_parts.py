@@ -66,12 +66,13 @@ _PARTS: dict[str, str] = {
         ("MILLISECOND", "MILLISECONDS"), "CAST(floor(extract(SECOND FROM x) * 1000) AS BIGINT)"
     ),
 }
+_AS_TEXT = "concat(CAST(x AS STRING), regexp_replace(date_format(x, 'xxx'), ':00$', ''))"
 _EPOCH = "(CAST(timestampdiff(MICROSECOND, began, x) AS DOUBLE) / 1000000)"
 
 
 def note_moments(tree: exp.Expr, known: KnownTypes) -> None:
     """Note the types of what a difference, a sum or a time zone is about."""
-    kinds = (exp.AtTimeZone, exp.Sub, exp.Add, exp.TimestampTrunc, exp.Anonymous)
+    kinds = (exp.AtTimeZone, exp.Sub, exp.Add, exp.TimestampTrunc, exp.Anonymous, exp.Cast)
     for node in list(tree.find_all(*kinds)):
         if not isinstance(node, exp.Anonymous):
             node.meta[_NOTE] = known.of(node.this)
@@ -79,10 +80,29 @@ def note_moments(tree: exp.Expr, known: KnownTypes) -> None:
             node.meta[_NOTE] = known.of(node.expressions[1])
         if isinstance(node, exp.Sub):
             node.meta[_LESS_DATE] = _is_date(known.of(node.expression))
+    _write_instants(tree, known)
+
+
+def _write_instants(tree: exp.Expr, known: KnownTypes) -> None:
+    """Cast the instants among joined texts to text, so that they are written with their offset."""
+    joined = [
+        (part, kind)
+        for node in tree.find_all(exp.DPipe, exp.Concat)
+        for part in node.iter_expressions()
+        if _is_instant(kind := known.of(part))
+    ]
+    for part, kind in joined:
+        cast = exp.cast(part.copy(), "TEXT")
+        cast.meta[_NOTE] = kind
+        part.replace(cast)
 
 
 def _is_date(kind: object) -> bool:
     return isinstance(kind, exp.DataType) and kind.this is exp.DType.DATE
+
+
+def _is_instant(kind: object) -> bool:
+    return isinstance(kind, exp.DataType) and kind.this in _INSTANTS
 
 
 def part(node: exp.Expr) -> exp.Expr | None:
@@ -171,7 +191,7 @@ def in_zone(node: exp.Expr) -> exp.Expr | None:
         zone, of = node.args["zone"], node.this
     kind = node.meta.get(_NOTE)
     here, bare = call("current_timezone"), exp.cast(of.copy(), BARE.copy())
-    if isinstance(kind, exp.DataType) and kind.this in _INSTANTS:
+    if _is_instant(kind):
         return call("convert_timezone", here, zone, bare)
     if isinstance(kind, exp.DataType) and kind.this in _BARES:
         moved = call("convert_timezone", zone, here, bare)
@@ -215,6 +235,13 @@ def time_of_day(cast: exp.Expr) -> exp.Expr | None:
     if not cast.meta.get(TO_TIME) or isinstance(cast.this, exp.Literal):
         return None
     return fill("substring_index(CAST(x AS STRING), ' ', -1)", "spark", x=cast.this)
+
+
+def instant_as_text(cast: exp.Expr) -> exp.Expr | None:
+    """A cast of an instant to text, which names the offset of the session's zone."""
+    if not _is_instant(cast.meta.get(_NOTE)) or not cast.is_type("text"):
+        return None
+    return fill(_AS_TEXT, "spark", x=cast.this)
 
 
 TO_TIME = "palimpsest_to_time"

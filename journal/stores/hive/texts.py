@@ -37,9 +37,12 @@ def matched(node: exp.Expr) -> exp.Expr | None:
 
 def matched_in_full(node: exp.Expr) -> exp.Expr | None:
     """``regexp_full_match`` and SIMILAR TO."""
-    flags = _flags(node, node.args.get("options"))
-    whole = call("concat", rf"{flags}\A(?:", node.expression, r")\z")
-    return exp.Paren(this=exp.RegexpLike(this=node.this, expression=whole))
+    text, pattern, options = node.this, node.args.get("expression"), node.args.get("options")
+    if isinstance(node, exp.Anonymous):
+        text, pattern, options = (*node.expressions, None)[:3]
+    flags = _flags(node, options)
+    whole = call("concat", rf"{flags}\A(?:", pattern, r")\z")
+    return exp.Paren(this=exp.RegexpLike(this=text, expression=whole))
 
 
 def replaced(node: exp.Expr) -> exp.Expr | None:
@@ -102,6 +105,14 @@ def format_values(node: exp.Expr) -> exp.Expr | None:
         return made
     missing = exp.or_(*[exp.Is(this=exp.paren(v.copy()), expression=exp.Null()) for v in values])
     return exp.Case().when(missing, exp.Null()).else_(made)
+
+
+def character(node: exp.Expr) -> exp.Expr | None:
+    """``chr`` of any code point, where Spark knows those below 256."""
+    (code,) = node.expressions
+    if code.is_int and int(code.name) > 0:
+        return exp.Literal.string(chr(int(code.name)))
+    return fill("decode(unhex(lpad(hex(CAST(n AS BIGINT)), 8, '0')), 'UTF-32')", "spark", n=code)
 
 
 def left_part(node: exp.Expr) -> exp.Expr | None:
