@@ -127,3 +127,19 @@ def test_the_database_is_called_as_the_client_calls_it(gateway: Connection) -> N
         (named,) = other.execute(question).fetchall()
     assert len(set(named)) == 1
     assert "elsewhere" not in named
+
+
+def test_views_name_functions_of_the_home_schema_alone(gateway: Connection) -> None:
+    for sql in (
+        "CREATE SCHEMA away",
+        "CREATE FUNCTION one() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE FUNCTION away.one() RETURNS int LANGUAGE sql AS 'SELECT 2'",
+        "CREATE VIEW away.ones AS SELECT one() AS a, away.one() AS b",
+    ):
+        gateway.execute(sql)
+    try:
+        asked = gateway.execute("SELECT pg_get_viewdef('away.ones'::regclass)")
+        assert asked.fetchone() == (" SELECT one() AS a, away.one() AS b;",)
+    finally:
+        gateway.execute("DROP SCHEMA away CASCADE")
+        gateway.execute("DROP FUNCTION one()")

@@ -109,6 +109,9 @@ def _spell_node(node: exp.Expr, home: str) -> None:
             node.set("db", None)
         if isinstance(node, exp.Table) and node.alias == node.name:
             node.set("alias", None)
+    elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
+        if isinstance(node.this, exp.Identifier) and fold(node.this.name) == fold(home):
+            node.replace(node.expression.copy())
     elif isinstance(node, exp.Boolean):
         node.replace(exp.Var(this="true" if node.this else "false"))
     elif isinstance(node, exp.IntDiv):
