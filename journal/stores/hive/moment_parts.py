@@ -24,7 +24,6 @@ _NOTE = "palimpsest_moment"
 _LESS_DATE = "palimpsest_less_date"
 _INSTANTS = frozenset({exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ})
 _BARES = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.DATE})
-_ZONE = "current_timezone()"
 _FORMATS = {
     "Y": "yyyy",
     "m": "MM",
@@ -67,7 +66,11 @@ _PARTS: dict[str, str] = {
     ),
 }
 _AS_TEXT = "concat(CAST(x AS STRING), regexp_replace(date_format(x, 'xxx'), ':00$', ''))"
-_EPOCH = "(CAST(timestampdiff(MICROSECOND, began, x) AS DOUBLE) / 1000000)"
+_EPOCH = (
+    "(CAST(CASE WHEN typeof(x) = 'timestamp' THEN unix_micros(CAST(x AS TIMESTAMP))"
+    " ELSE timestampdiff(MICROSECOND, began, bare) END AS DOUBLE) / 1000000)"
+)
+"""An instant is counted as it is; what has no zone, from a beginning without one."""
 
 
 def note_moments(tree: exp.Expr, known: KnownTypes) -> None:
@@ -113,7 +116,8 @@ def part(node: exp.Expr) -> exp.Expr | None:
 def _part(name: str, of: exp.Expr) -> exp.Expr | None:
     if name == "EPOCH":
         began = exp.cast(exp.Literal.string("1970-01-01 00:00:00"), BARE.copy())
-        return fill(_EPOCH, "spark", began=began, x=exp.cast(of.copy(), BARE.copy()))
+        bare = exp.cast(of.copy(), BARE.copy())
+        return fill(_EPOCH, "spark", began=began, bare=bare, x=exp.paren(of.copy()))
     sql = _PARTS.get(name)
     return None if sql is None else fill(sql, "spark", x=exp.paren(of.copy()))
 

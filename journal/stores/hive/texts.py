@@ -22,17 +22,15 @@ _FLAGS = {"i": "i", "s": "s", "m": "m", "n": "m", "p": "m", "c": "", "g": ""}
 """Options of DuckDB's patterns as Java writes them."""
 _BEFORE = r"\A([\s\S]*?)(?:"
 _MARK = re.compile(r"\\(.)|([\\$])", re.S)
-_refuse = partial(
-    refused, "Hive", advice="write the pattern, its options and the text as constants"
-)
+_refuse = partial(refused, "Hive", advice="write the options and the new text as constants")
 
 
 def matched(node: exp.Expr) -> exp.Expr | None:
     """``regexp_matches`` with options, and ``~*``."""
-    flags = "i" if isinstance(node, exp.RegexpILike) else _flags(node, node.args.get("flag"))
+    flags = "(?i)" if isinstance(node, exp.RegexpILike) else _flags(node, node.args.get("flag"))
     if not flags:
         return None
-    return exp.RegexpLike(this=node.this, expression=_with_flags(node.expression, flags))
+    return exp.RegexpLike(this=node.this, expression=call("concat", flags, node.expression))
 
 
 def matched_in_full(node: exp.Expr) -> exp.Expr | None:
@@ -61,7 +59,7 @@ def replaced(node: exp.Expr) -> exp.Expr | None:
     if is_first:
         before = exp.Literal.string(flags + _BEFORE)
         return call("regexp_replace", text, call("concat", before, pattern, ")"), new)
-    return call("regexp_replace", text, _with_flags(pattern, flags), new)
+    return call("regexp_replace", text, call("concat", flags, pattern) if flags else pattern, new)
 
 
 def _written_for_java(text: str, groups_before: int) -> str:
@@ -86,11 +84,7 @@ def _flags(node: exp.Expr, options: exp.Expr | None) -> str:
     return f"(?{letters})" if letters else ""
 
 
-def _with_flags(pattern: exp.Expr, flags: str) -> exp.Expr:
-    return call("concat", f"(?{flags})" if flags == "i" else flags, pattern) if flags else pattern
-
-
-def split(node: exp.Expr) -> exp.Expr | None:
+def split_by_pattern(node: exp.Expr) -> exp.Expr | None:
     """A list of what stands between matches; empty texts at the end as well."""
     if len(node.expressions) != 2:
         return None
@@ -144,7 +138,7 @@ def substring(node: exp.Expr) -> exp.Expr | None:
     return fill(made, "spark", s=node.this, n=start, m=length, plain=node.copy())
 
 
-def joined(node: exp.Expr) -> exp.Expr | None:
+def join_values(node: exp.Expr) -> exp.Expr | None:
     """The texts of values, where NULL adds nothing."""
     if not node.args.get("coalesce"):
         return None
