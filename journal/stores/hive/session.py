@@ -47,7 +47,13 @@ from journal.stores.hive.relation_router import RelationRouter
 from journal.stores.hive.store import HiveStore
 from journal.stores.hive.tiers import SeenTiers
 from journal.stores.hive.type_check import bound, check_zone, kinds_told
-from journal.stores.hive.types import HiveType, kind_of, whole_type
+from journal.stores.hive.types import (
+    INSTANT,
+    HiveType,
+    instants_in_zone,
+    kind_of,
+    whole_type,
+)
 
 _INCOMING = "incoming_rows"
 _NEAR = "rows_brought_near"
@@ -273,8 +279,15 @@ class HiveSession:
     def _fetched(self, size: int | None = None) -> list[Column]:
         """The values of the next rows, or of all that are left, by column."""
         assert self._kinds is not None
-        columns = self.connection.columns(size) or [[] for _ in self._kinds]
-        return [kind.values(c) for (_, kind), c in zip(self._kinds, columns, strict=True)]
+        connection = self.connection
+        columns = connection.columns(size) or [[] for _ in self._kinds]
+        found = [kind.values(c) for (_, kind), c in zip(self._kinds, columns, strict=True)]
+        if connection.zone != "UTC":
+            # Spark writes instants in the zone of its session, and does not say which that is.
+            for place, (_, kind) in enumerate(self._kinds):
+                if kind == INSTANT:
+                    found[place] = instants_in_zone(found[place], connection.zone)
+        return found
 
     def rest_as_arrow(self) -> pa.Table:
         if self._kinds is None:

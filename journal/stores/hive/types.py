@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -152,6 +153,26 @@ def _instant(value: Any) -> datetime.datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=datetime.UTC)
 
 
+def instants_in_zone(values: list[Any], zone: str) -> list[Any]:
+    """Instants whose local times in a zone were read as those of UTC.
+
+    Raises OUT_OF_RANGE for a time that the zone has twice, as its clocks were put back.
+    """
+    local = pa.array([None if v is None else v.replace(tzinfo=None) for v in values], _MOMENT)
+    try:
+        found = pc.assume_timezone(local, zone, ambiguous="raise", nonexistent="raise")
+    except pa.ArrowInvalid as error:
+        raise PalimpsestError(
+            Code.OUT_OF_RANGE,
+            f"the server gave a moment that {zone} has twice: {error}",
+            advice="SET TimeZone = 'UTC', and read it again",
+        ) from error
+    instants: list[Any] = found.cast(pa.timestamp("us", "UTC")).to_pylist()
+    return instants
+
+
+INSTANT = HiveType("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC"), convert=_instant)
+_MOMENT = pa.timestamp("us")
 _KINDS = {
     "boolean": HiveType("BOOLEAN", pa.bool_()),
     "tinyint": HiveType("TINYINT", pa.int8()),
@@ -167,7 +188,7 @@ _KINDS = {
     "binary": HiveType("BLOB", pa.binary()),
     "date": HiveType("DATE", pa.date32(), convert=_date),
     "timestamp_ntz": HiveType("TIMESTAMP", pa.timestamp("us"), convert=_naive),
-    "timestamp": HiveType("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC"), convert=_instant),
+    "timestamp": INSTANT,
 }
 
 
