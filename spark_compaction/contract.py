@@ -71,8 +71,8 @@ class Workers(Protocol):
 class JobRequest:
     """Which table a job is to work on, for which run, and how long what is replaced stays.
 
-    ``progress`` may raise, until the swap, and so stop the run. ``workers``: None where the store
-    does the work by itself.
+    ``progress`` may raise, until the swap, and so stop the run; ``watching`` lets whoever stops it
+    interrupt the store meanwhile. ``workers``: None where the store does the work by itself.
     """
 
     table: Table
@@ -173,8 +173,8 @@ class Staged:
 class Engine(Protocol):
     """Runs functions elsewhere, JSON in and JSON out. A function is named ``package.module:name``.
 
-    Both raise JOB_FAILED when the function raises. ``progress`` may raise, and is told again while
-    nothing happens: the engine then stops what runs, and the error is the caller's.
+    Both raise JOB_FAILED when the function raises. ``progress`` is told again and again while the
+    function works, and may raise: the engine then stops the function and raises that error.
     """
 
     def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:

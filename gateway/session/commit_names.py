@@ -27,9 +27,9 @@ class CommitNames:
         self._count += 1
         return name
 
-    def rows_committed(self, name: str) -> int | None:
+    def rows_committed(self, name: str | None) -> int | None:
         """How many rows were changed under a name by a call whose answer nobody heard, or None."""
-        if not self._again:
+        if not self._again or name is None:
             return None
         with self._journal.reading_session() as session:
             return rows_committed(session, name)

@@ -89,20 +89,8 @@ class PlanCache:
         scan_info: ScanInfos,
         times: Times,
         settings: SettingValues = no_settings,
-    ) -> StatementPlan | None:
-        """The plan made before, if it would be made the same way now."""
-        found = self.cached(key, catalog, scan_info, times, settings)
-        return None if found is None else found.plan
-
-    def cached(
-        self,
-        key: Hashable,
-        catalog: CatalogSnapshot,
-        scan_info: ScanInfos,
-        times: Times,
-        settings: SettingValues = no_settings,
     ) -> CachedPlan | None:
-        """The same with its inputs."""
+        """The plan made before, with what it was made of, if it would be made the same way now."""
         with self._lock:
             entries = self._plans.get(key)
             if entries is None:

@@ -51,7 +51,7 @@ class Planner:
         scan_info, find = scan_info_of(statement, {}), times.of(statement)
         key, catalog = _key(transaction, request), transaction.catalog
         setting = partial(setting_text, settings, catalog=catalog)
-        return self.cache.cached(key, catalog, scan_info, find, setting)
+        return self.cache.cached_plan(key, catalog, scan_info, find, setting)
 
     def may_ask_once(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if a statement came to one query when it was planned last."""
@@ -68,9 +68,9 @@ class Planner:
         key = _key(transaction, request)
         find = times.of(statement)
         text_of = partial(setting_text, settings, catalog=transaction.catalog)
-        plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, text_of)
-        if plan is not None:
-            return plan
+        known = self.cache.cached_plan(key, transaction.catalog, scan_info, find, text_of)
+        if known is not None:
+            return known.plan
         seen.clear()
         shown: dict[str, str | None] = {}
 

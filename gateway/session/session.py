@@ -194,7 +194,8 @@ class Session:
     def naming(self, name: str | None, *, again: bool) -> Iterator[None]:
         """Commits of the block bear a client's name: ``name``, then ``name-1`` and so on.
 
-        ``again``: the client heard no answer, so what such a name did is not done once more.
+        ``again``: the client asked for the same before and did not hear the answer, so what was
+        committed under such a name is not done once more.
         """
         self.names = None if name is None else CommitNames(self.journal, name, again)
         try:
@@ -233,7 +234,8 @@ class Session:
         if (again := self._standing.run_again(self, parsed, parameters, batch)) is not None:
             self._seal(again.written)
             return again
-        parsed = without_password(parsed, os.urandom) if has_password(parsed) else parsed
+        if has_password(parsed):
+            parsed = without_password(parsed, os.urandom)
         parsed = as_meant(self, parsed, parameters)
         if (control := run_control(self, parsed)) is not None:
             return control
@@ -340,9 +342,7 @@ class Session:
 
     def _rows_committed(self, author: Author) -> int | None:
         """How many rows were changed under the author's name by a call whose answer was lost."""
-        if self.names is None or author.transaction_id is None:
-            return None
-        return self.names.rows_committed(author.transaction_id)
+        return None if self.names is None else self.names.rows_committed(author.transaction_id)
 
     def _commit(self, transaction: Transaction, author: Author) -> None:
         prepared = self.executor.lineage.prepare(transaction, self._origins)

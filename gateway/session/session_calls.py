@@ -23,6 +23,7 @@ from gateway.session.roles import setting_text
 from gateway.session.savepoints import in_progress, transaction_of
 from gateway.session.setting_statements import SettingSession, TransactionSettings
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 from journal.transactions.temporary import Temporary
 from rewriter.statement import (
@@ -51,6 +52,13 @@ class CallingSession(SettingSession, Protocol):
     cancellation: Cancellation
 
 
+@dataclass(slots=True)
+class _LocalSettings:
+    """What a session goes back to when the statement ends; None where nothing was for it alone."""
+
+    before: Settings | None = None
+
+
 def run_session_calls(
     session: CallingSession, statement: SelectedCalls, bound: Mapping[str, Any]
 ) -> StatementOutcome:
@@ -60,16 +68,16 @@ def run_session_calls(
         return session.executor.table_outcome("SELECT", pa.table(nothing))
     names: list[str] = []
     arrays: list[pa.Array] = []
-    kept: list[Settings] = []
+    local = _LocalSettings()
     try:
         for column in statement.columns:
-            value = _value(session, column, bound, kept)
+            value = _value(session, column, bound, local)
             if column.is_shown:
                 names.append(column.name)
                 arrays.append(value)
     finally:
-        if kept:
-            session.settings = kept[0]
+        if local.before is not None:
+            session.settings = local.before
     return session.executor.table_outcome("SELECT", pa.Table.from_arrays(arrays, names=names))
 
 
@@ -97,13 +105,13 @@ def _type_of(column: SelectedCall) -> str:
 
 
 def _value(
-    session: CallingSession, column: SelectedCall, bound: Mapping[str, Any], kept: list[Settings]
+    session: CallingSession, column: SelectedCall, bound: Mapping[str, Any], local: _LocalSettings
 ) -> pa.Array:
     values = [_argument(session, node, bound) for node in column.arguments]
     if column.function is None:
         return pa.array([None if values[0] is None else str(values[0])], pa.string())
     if column.function == SET_CONFIG:
-        return pa.array([_set_config(session, values, kept)], pa.string())
+        return pa.array([_set_config(session, values, local)], pa.string())
     if column.function == NOTIFY:
         _check_message(values)
         return pa.array([_VOID], pa.string())
@@ -131,20 +139,20 @@ def _argument(session: CallingSession, node: exp.Expr, bound: Mapping[str, Any])
     return value
 
 
-def _set_config(session: CallingSession, values: list[Any], kept: list[Settings]) -> str | None:
-    """Change a setting; ``kept`` has those to go back to when the statement ends, if any."""
+def _set_config(session: CallingSession, values: list[Any], local: _LocalSettings) -> str | None:
+    """Change a setting: for good, for the transaction, or outside of one for the statement."""
     if len(values) != 3 or values[0] is None:
         raise _misfit("set_config takes a name, a value and whether it is for the transaction")
     name, value, is_local = str(values[0]), values[1], _is_true(values[2])
     given = None if value is None else exp.Literal.string(str(value))
     session.transaction_settings.change(session, SetSetting(name, given, is_local))
     if is_local and session.transaction is None:
-        # It lasts for this statement alone.
-        kept[:] = kept or [session.settings]
+        if local.before is None:
+            local.before = session.settings
         session.settings = session.settings.with_setting(name, value)
         return None if value is None else str(value)
-    if kept:
-        kept[0] = kept[0].with_setting(name, value)
+    if local.before is not None:
+        local.before = local.before.with_setting(name, value)
     return setting_text(session.settings, name, session.catalog)
 
 

@@ -7,7 +7,7 @@ with values of the same types, or fails on both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -49,12 +49,18 @@ def _outcome(execute: Callable[[str], Any], sql: str) -> object:
     return sorted(repr([_shown(value) for value in row]) for row in rows)
 
 
+def _run_on_both(
+    plain: duckdb.DuckDBPyConnection, con: Connection, statements: Iterable[str]
+) -> None:
+    for sql in statements:
+        plain.execute(sql)
+        con.execute(sql)
+
+
 @pytest.mark.parametrize("each", [8, pytest.param(1, marks=pytest.mark.long)])
 def test_words_of_duckdb_mean_what_they_mean_there(con: Connection, each: int) -> None:
     with duckdb.connect() as plain:
-        for sql in SETUP:
-            plain.execute(sql)
-            con.execute(sql)
+        _run_on_both(plain, con, SETUP)
         different = []
         for line in WORDS.read_text("utf-8").splitlines()[::each]:
             sql = line if _QUERY.match(line) else f"SELECT {line}"
@@ -141,9 +147,7 @@ def test_columns_of_exact_numbers_take_the_digits_that_a_double_has(con: Connect
         "DELETE FROM w WHERE r = 0.5",
     )
     with duckdb.connect() as plain:
-        for sql in statements:
-            plain.execute(sql)
-            con.execute(sql)
+        _run_on_both(plain, con, statements)
         for query in ("SELECT k, n, h FROM u ORDER BY k", "SELECT k, n FROM w"):
             assert con.execute(query).fetchall() == plain.execute(query).fetchall()
 
@@ -161,9 +165,7 @@ def test_columns_of_texts_take_the_texts_that_duckdb_writes(con: Connection) -> 
         "UPDATE u SET s = INTERVAL 1 DAY WHERE k = 4",
     )
     with duckdb.connect() as plain:
-        for sql in statements:
-            plain.execute(sql)
-            con.execute(sql)
+        _run_on_both(plain, con, statements)
         query = "SELECT * FROM u ORDER BY k"
         assert con.execute(query).fetchall() == plain.execute(query).fetchall()
 
@@ -203,9 +205,7 @@ def test_a_summary_says_what_duckdb_says(con: Connection) -> None:
         "SELECT * FROM (SUMMARIZE t) WHERE null_percentage > 0",
     )
     with duckdb.connect() as plain:
-        for sql in SETUP:
-            plain.execute(sql)
-            con.execute(sql)
+        _run_on_both(plain, con, SETUP)
         for query in queries:
             found, wanted = con.execute(query), plain.execute(query)
             assert [c[0] for c in found.description] == [c[0] for c in wanted.description]
@@ -252,9 +252,7 @@ def test_tables_made_of_decimals_have_their_digits(con: Connection) -> None:
     )
     asked = ("DESCRIBE u", "DESCRIBE v", "DESCRIBE w", "FROM u", "FROM v", "FROM w", "FROM x")
     with duckdb.connect() as plain:
-        for sql in statements:
-            plain.execute(sql)
-            con.execute(sql)
+        _run_on_both(plain, con, statements)
         for sql in asked:
             assert _outcome(con.execute, sql) == _outcome(plain.execute, sql)
 

@@ -62,7 +62,11 @@ class ApplicationConnection(HiveConnection):
 
     def _run(self, sql: str) -> tuple[list[str], list[tuple[str, str]], list[Column]]:
         task = {**self._session, "statement": sql}
-        found = self._application.run(f"{_MODULE}:execute", task, self._check_not_stopped)
+        try:
+            found = self._application.run(f"{_MODULE}:execute", task, self._check_not_stopped)
+        finally:
+            # What stops a statement stops no later one, such as those that clear up behind it.
+            self._is_stopped = False
         if "error" in found:
             raise translate(found["error"])
         types = [(word, kind) for word, kind in found["types"]]
@@ -96,7 +100,7 @@ class ApplicationConnection(HiveConnection):
         return found
 
     def interrupt(self) -> None:
-        """Stop the statement that runs; the engine asks whether it shall go on."""
+        """Stop the statement that runs: the engine asks every half second whether it goes on."""
         self._is_stopped = True
 
     def _check_not_stopped(self, _step: str, _done: int, _total: int) -> None:
