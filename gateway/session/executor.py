@@ -151,9 +151,18 @@ class Executor:
     def describe(
         self, transaction: Transaction, request: StatementRequest, cancellation: Cancellation
     ) -> list[ResultColumn] | None:
-        """The columns of the rows that a statement would give; nothing runs."""
-        form = DescribeForm(self.journal, self.planner, transaction)
-        outcome = self._attempt(form, self._call(request, cancellation))
+        """The columns of the rows that a statement would give; nothing runs.
+
+        As it reads no rows, a transaction that is fresh stays so.
+        """
+        form, was_fresh = (
+            DescribeForm(self.journal, self.planner, transaction),
+            transaction.is_fresh,
+        )
+        try:
+            outcome = self._attempt(form, self._call(request, cancellation))
+        finally:
+            transaction.is_fresh = was_fresh
         return None if outcome is None else outcome.columns
 
     def table_outcome(self, tag: str, table: pa.Table) -> StatementOutcome:

@@ -208,6 +208,9 @@ def test_intervals_are_written_in_the_style_that_is_set(
 
 
 def test_what_was_made_since_begin_is_seen(gateway: Connection) -> None:
+    # The catalog tells the columns of a view, for which the server has it described.
+    gateway.execute("CREATE TABLE made_before (a INTEGER)")
+    gateway.execute("CREATE VIEW seen_before AS SELECT a FROM made_before")
     gateway.execute("BEGIN")
     gateway.execute("SELECT count(*) FROM pg_class")
     with psycopg.connect(gateway.info.dsn, autocommit=True) as other:
@@ -217,6 +220,7 @@ def test_what_was_made_since_begin_is_seen(gateway: Connection) -> None:
     assert gateway.execute("SELECT a FROM made_since").fetchall() == []
     gateway.execute("DROP TABLE made_since")
     gateway.execute("COMMIT")
+    gateway.execute("DROP TABLE made_before CASCADE")
 
 
 def test_parameters_have_the_types_that_they_are_cast_to(
