@@ -155,10 +155,8 @@ class Executor:
 
         As it reads no rows, a transaction that is fresh stays so.
         """
-        form, was_fresh = (
-            DescribeForm(self.journal, self.planner, transaction),
-            transaction.is_fresh,
-        )
+        was_fresh = transaction.is_fresh
+        form = DescribeForm(self.journal, self.planner, transaction)
         try:
             outcome = self._attempt(form, self._call(request, cancellation))
         finally:
