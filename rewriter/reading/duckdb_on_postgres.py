@@ -48,6 +48,7 @@ from rewriter.reading.duckdb_json import (
     spell_json_step,
 )
 from rewriter.reading.duckdb_lists import MIXED, join_lists, spell_elements, widen_lists
+from rewriter.reading.duckdb_methods import with_calls_in_front
 from rewriter.reading.duckdb_moments import (
     DAY_CHOICES,
     HOURS,
@@ -133,7 +134,7 @@ def _changed(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
         check_node(node)
     if isinstance(tree, exp.Create) and tree.kind == "INDEX":
         return tree
-    tree = named_outputs(tree)
+    tree = with_calls_in_front(named_outputs(tree), context)
     types = DuckDBTypes(context)
     if not any(_in_words_of_postgres(node, types) is not None for node in tree.find_all(*_KINDS)):
         return _with_whole_sums(tree, types)

@@ -365,6 +365,8 @@ def _inline_aliases(select: exp.Select) -> None:
     for item in select.expressions:
         own = fold(item.alias) if isinstance(item, exp.Alias) else ""
         _inline(item, select, {k: v for k, v in aliases.items() if k != own})
+        if own in aliases:
+            aliases[own] = item.this
     for clause in ("where", "having", "qualify"):
         found = select.args.get(clause)
         if found is not None:
