@@ -13,7 +13,8 @@ from sqlglot.errors import ParseError
 
 from journal.model.schema import fold
 from journal.model.trees import copy_tree
-from journal.sql.builders import fill, sources_of
+from journal.sql import dialects
+from journal.sql.builders import sources_of
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
 from rewriter.reading.spelling import result_spelling
@@ -68,10 +69,16 @@ def _call_in_front(dot: exp.Dot, schemas: set[str]) -> exp.Expr | None:
     of = _as_value(dot.this) if names is None else column(*reversed(names))
     arguments = {f"a{place}": part for place, part in enumerate([of, *called.expressions])}
     with suppress(ParseError):
-        return fill(f"{called.this}({', '.join(arguments)})", **arguments)
+        name = _OF_TEXT_FIRST.get(str(called.this).lower(), called.this)
+        found = dialects.read_back(f"SELECT {name}({', '.join(arguments)})", "duckdb")
+        for named in list(found.find_all(exp.Column)):
+            named.replace(arguments[named.name].copy())
+        return found.expressions[0].pop()  # type: ignore[no-any-return]
     return None
 
 
+_OF_TEXT_FIRST = {"position": "strpos"}
+"""What is another function where the text that is searched comes first."""
 _NAMES_MAX = 2
 """Of a column before a dot, as in DuckDB: its own and that of its table."""
 

@@ -3,6 +3,7 @@
 INTERVAL 1.5 DAY, INTERVAL (c) HOUR     whole days and hours
 hour(d)                                 of a DATE 0, of which PostgreSQL says no hours
 isinf(d)                                of a moment, too
+epoch(t)                                of a time in the zone that it has
 d > '2024-1-5'                          as DuckDB reads a day
 """
 
@@ -49,6 +50,21 @@ def spell_later(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
         return None
     later = exp.Add(this=node.this.copy(), expression=node.expression.copy())
     return exp.paren(later, copy=False)
+
+
+def spell_since_1970(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """The seconds, or parts of them, of a time with a zone: those of its own day, not of UTC."""
+    value = node.this if isinstance(node.this, exp.Expr) else node.expressions[0]
+    if types.kind_of(value) != "TIMETZ":
+        return None
+    made = node.copy()
+    of = made.this if isinstance(made.this, exp.Expr) else made.expressions[0]
+    of.replace(exp.cast(of.copy(), "TIME"))
+    return made
+
+
+SINCE_1970 = frozenset({"epoch_us", "epoch_ns"})
+"""What the parser takes for calls like others."""
 
 
 def spell_hour(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:

@@ -52,12 +52,14 @@ from rewriter.reading.duckdb_methods import with_calls_in_front
 from rewriter.reading.duckdb_moments import (
     DAY_CHOICES,
     HOURS,
+    SINCE_1970,
     compared_days,
     moment_of_part,
     spell_hour,
     spell_infinite,
     spell_interval,
     spell_later,
+    spell_since_1970,
 )
 from rewriter.reading.duckdb_names import (
     columns_like,
@@ -104,6 +106,7 @@ from rewriter.reading.duckdb_recursion import spell_recursion
 from rewriter.reading.duckdb_rows import spell_rows
 from rewriter.reading.duckdb_sources import name_series, with_laterals
 from rewriter.reading.duckdb_structs import no_struct, refuse_row, refuse_whole_row
+from rewriter.reading.duckdb_texts import spell_overlay, spell_split, spell_upper
 from rewriter.reading.duckdb_truths import (
     COLLATED,
     TRUTHS,
@@ -218,36 +221,6 @@ def _bracket(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return call(name, node.this, number)
 
 
-def _upper(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """``upper`` of a text, whose ß becomes ẞ; PostgreSQL keeps it.
-
-    One that is compared stays, for the sake of its index, where that makes no difference.
-    """
-    outer = node.parent
-    if isinstance(outer, exp.EQ | exp.In):
-        others = [part for part in outer.iter_expressions() if part is not node]
-        if not any(other.is_string and set("ßẞ") & set(other.name) for other in others):
-            return None
-    is_plain = node.this.is_string and "ß" not in node.this.name
-    return None if is_plain else fill("replace(up, 'ß', 'ẞ')", up=node)
-
-
-def _overlaid(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
-    """Places before the text's beginning, and lengths below zero, are no errors."""
-    size, put = node.args.get("for_"), node.expression
-    length: exp.Expr = call("length", put)
-    if size is not None:
-        length = fill("CASE WHEN n < 0 THEN w ELSE n END", n=exp.cast(size.copy(), "INT"), w=length)
-    start = exp.cast(node.args["from_"].copy(), "INT")
-    return fill(_OVERLAID, s=node.this, put=put, start=start, size=length)
-
-
-_OVERLAID = (
-    "(LEFT(s, GREATEST(start - 1, 0)) || put || SUBSTRING(s,"
-    " CASE WHEN start + (size) < 1 THEN 1 ELSE start + (size) END))"
-)
-
-
 def _extract(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     moment = moment_of_part(node.this, node.expression, types)
     return call("date_part", node.name.lower(), moment)
@@ -300,6 +273,8 @@ def _called(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         return None if given == moment else call("date_part", unit, given)
     if function_name(node) == "printf":
         return spell_format(node, types)
+    if function_name(node) in SINCE_1970 and len(node.expressions) == 1:
+        return spell_since_1970(node, types)
     if function_name(node) == "mad":
         return spell_deviation(node, types)
     return spell_json_call(node, types) if function_name(node) in MADE else None
@@ -342,8 +317,8 @@ def _typeof(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         return None
     if kind is None or kind == "DECIMAL" or UNTOLD in kind or kind.startswith(ENUM_TYPE):
         return None
-    name = _FULL_NAMES.get(kind, kind.replace(", ", ","))
-    return exp.Literal.string(name)
+    element, *lists = kind.replace(", ", ",").split("[")
+    return exp.Literal.string("[".join([_FULL_NAMES.get(element, element), *lists]))
 
 
 def _compared(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
@@ -362,8 +337,6 @@ _FULL_NAMES = {
     "TEXT": "VARCHAR",
     "INT128": "HUGEINT",
     "REAL": "FLOAT",
-    "INT[]": "INTEGER[]",
-    "TEXT[]": "VARCHAR[]",
     "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE",
 }
 Spell = Callable[[exp.Expr, DuckDBTypes], exp.Expr | None]
@@ -387,13 +360,14 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Interval: spell_interval,
     exp.DateAdd: spell_later,
     **dict.fromkeys(HOURS, spell_hour),
+    **dict.fromkeys((exp.TimeToUnix, exp.UnixToTime), spell_since_1970),
     exp.IsInf: spell_infinite,
     exp.Format: spell_format,
     exp.ParseJSON: spell_dense,
     **dict.fromkeys((exp.JSONObject, exp.JSONArray), spell_json_call),
     exp.Table: name_series,
-    exp.Overlay: _overlaid,
-    exp.Upper: _upper,
+    exp.Overlay: spell_overlay,
+    exp.Upper: spell_upper,
     exp.Reverse: lambda node, _: call("reverse_graphemes", node.this),
     exp.Sum: _sum,
     **dict.fromkeys((exp.Floor, exp.Ceil), spell_whole),
@@ -416,6 +390,7 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Typeof: _typeof,
     exp.GenerateSeries: spell_series,
     **dict.fromkeys(COUNTED, spell_counts),
+    exp.SplitPart: spell_split,
     **dict.fromkeys((exp.Anonymous, *ELEMENTWISE), _called),
     exp.Tuple: refuse_row,
     exp.Column: refuse_whole_row,

@@ -16,7 +16,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import fold
 
-TRANSFORMS = ("list_transform", "list_apply", "array_apply", "array_transform")
+TRANSFORMS = ("list_transform", "list_apply", "apply", "array_apply", "array_transform")
 """Names of one function; the parser knows only the first."""
 SORTS = ("list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort")
 _NULLS = {"NULLS FIRST", "NULLS LAST"}

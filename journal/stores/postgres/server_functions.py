@@ -55,7 +55,7 @@ def statements() -> Iterator[str]:
             yield _function(f"{name}({given})", shown, f"$1::{shown}")
     for given, shown, body in _ROUNDED:
         yield _function(f"round({given})", shown, body)
-    for kind in ("timestamp", "timestamptz", "date"):
+    for kind in ("timestamp", "timestamptz", "date", "time", "interval"):
         yield _function(f"epoch_ms({kind})", "bigint", _MILLISECONDS)
     for kind in _AS_THEY_ARE:
         yield _function(f"shown({kind})", "text", "$1::text")
