@@ -117,6 +117,13 @@ class TimePoints:
                 position=request.position,
             )
         now = self._journal.clock.now()
+        if request.is_reached and int(number) > max(now, statement.committed.version):
+            raise PalimpsestError(
+                Code.TIME_POINT,
+                f"the point in time {request.text} lies in the future",
+                advice="give a point that has passed, or a version from system.transactions",
+                position=request.position,
+            )
         # A range that ends before a point in the future takes in all there is.
         latest = now + 1 if request.edge is TransactionBoundary.BEFORE else now
         return max(0, min(int(number), latest))

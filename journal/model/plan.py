@@ -319,7 +319,8 @@ class PointRequest:
     """A point in time that a plan depends on.
 
     ``query`` gives one BIGINT: the version meant, or the moment, unless it ``is_number``. A settled
-    version is made of it, which is bound as parameter ``p_time_<place among the points>``.
+    version is made of it, which is bound as parameter ``p_time_<place among the points>``. One that
+    ``is_reached`` may not lie in the future, which else means now.
     """
 
     query: Query
@@ -327,6 +328,7 @@ class PointRequest:
     text: str
     position: Position | None = None
     is_number: bool = False
+    is_reached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,9 @@ def _restored_from(
 def _request(statement: Restore) -> PointRequest:
     where, by_number = position_of(statement.table), statement.kind == "VERSION"
     at = TransactionBoundary.AT
-    return point_request(statement.point, at, by_number=by_number, position=where)
+    found = point_request(statement.point, at, by_number=by_number, position=where)
+    # Nobody means to go back to the future: a digit too many would restore nothing without a word.
+    return replace(found, is_reached=True)
 
 
 def _moment(statement: Restore, table: Table, reads: Reads) -> Moment:

@@ -131,3 +131,6 @@ def test_restore_by_timestamp_and_its_refusals(table: Client) -> None:
     assert run.error("RESTORE TABLE nothing TO VERSION AS OF 1") == ("PAL-201", "42P01")
     assert run.error("RESTORE TABLE t_journal TO VERSION AS OF 1") == ("PAL-111", "42501")
     assert run.error("RESTORE TABLE t TO VERSION AS OF k") == ("PAL-230", "22007")
+    for future in ("VERSION AS OF 9{}", "TIMESTAMP AS OF TIMESTAMPTZ '2999-01-01'"):
+        error = run.error(f"RESTORE TABLE t TO {future.format(_now(run))}")
+        assert error == ("PAL-230", "22007")
