@@ -3,6 +3,7 @@
 s::boolean          any beginning of true, yes, on, false, no and off, also of a computed text
 t::interval         of a time of day
 s::int              of a computed text, which has no fraction
+j::boolean, j::int  of a value of JSON that is a boolean, and of a number
 i::time             of an interval: what it has of a day beside its days and months
 'P1DT2H'::text::interval
 """
@@ -14,7 +15,9 @@ from sqlglot import exp
 from journal.sql.builders import fill
 from journal.sql.interval_text import plain_interval
 from journal.sql.typed_constants import typed_constant
-from rewriter.reading.value_types import ValueTypes
+from rewriter.reading.postgres_json import native_jsonb
+from rewriter.reading.postgres_type_names import type_name
+from rewriter.reading.value_types import KIND, ValueTypes
 
 _TEXTS = frozenset({"VARCHAR", "TEXT"})
 _TRUTH = (
@@ -27,8 +30,13 @@ _OF_JSON = (exp.JSONExtractScalar, exp.JSONBExtractScalar)
 _WHOLE = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _WHOLE_TEXT = "CASE WHEN x LIKE '%.%' OR x ILIKE '%e%' THEN '\"' || x || '\"' ELSE x END"
 """A text with a fraction or an exponent as one that no store casts to a whole number."""
-
-
+_OF_NUMBERS = frozenset({*_WHOLE, exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE})
+_JSON_KINDS = {
+    **{"VARCHAR": "string", "ARRAY": "array", "OBJECT": "object", "NULL": "null"},
+    "BOOLEAN": "boolean",
+    **dict.fromkeys(("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE"), "numeric"),
+}
+"""What PostgreSQL calls the kinds of values of JSON."""
 _CAST_SO = "palimpsest_cast_so"
 _BY_TEXT = "COALESCE(TRY_CAST(CAST(x AS VARCHAR) AS DECIMAL), c)"
 
@@ -58,9 +66,35 @@ def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
         plain = plain_interval(text.name) if text.is_string else None
         if plain is not None:
             return exp.cast(exp.Literal.string(plain), "INTERVAL", dialect="duckdb")
+    if kind == "JSON" and (to is exp.DType.BOOLEAN or to in _OF_NUMBERS):
+        return _cast_json(cast, types)
     is_text = kind in _TEXTS or isinstance(cast.this.unnest(), _OF_JSON)
     if to in _WHOLE and is_text and not isinstance(cast.this, exp.Case):
         made = cast.copy()
         made.set("this", fill(_WHOLE_TEXT, x=cast.this))
         return made
     return None
+
+
+def _cast_json(cast: exp.Cast, types: ValueTypes) -> exp.Expr:
+    """The cast of a value of JSON, which fails for one of another kind."""
+    kind = types.of(cast).kind or cast.to.this.value
+    wanted = "boolean" if cast.is_type(exp.DType.BOOLEAN) else "numeric"
+    branches = [
+        f"WHEN '{name}' THEN error('cannot cast jsonb {called} to type {type_name(kind)}')"
+        for name, called in _JSON_KINDS.items()
+        if called != wanted
+    ]
+    made = fill(f"CASE json_type(j) {' '.join(branches)} ELSE c END", j=cast.this, c=cast)
+    made.meta[KIND] = kind
+    return made
+
+
+def native_json_cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """The same on PostgreSQL, which casts jsonb so, and no json."""
+    to = node.to.this if type(node) is exp.Cast else None
+    if to not in {exp.DType.BOOLEAN, *_OF_NUMBERS} or types.of(node.this).kind != "JSON":
+        return None
+    made = node.copy()
+    made.set("this", native_jsonb(node.this))
+    return made

@@ -54,7 +54,7 @@ from rewriter.reading.postgres_bytes import (
     spell_place_of_bytes,
     spell_trim,
 )
-from rewriter.reading.postgres_casts import cast_float, spell_value_cast
+from rewriter.reading.postgres_casts import cast_float, native_json_cast, spell_value_cast
 from rewriter.reading.postgres_collations import spell_case, spell_extreme, spell_upper
 from rewriter.reading.postgres_days import spell_days
 from rewriter.reading.postgres_formats import spell_reading, spell_template
@@ -409,6 +409,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
     **dict.fromkeys((*MEANS, exp.Sign, exp.Log, exp.Literal), lambda node, _: as_native(node)),
     exp.Bracket: native_place,
+    exp.Cast: native_json_cast,
     **dict.fromkeys(
         (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps),
         postgres_arrays.native_list,

@@ -13,6 +13,7 @@ f(a, VARIADIC ARRAY[b, c]) becomes  f(a, b, c)
 decode(t, 'hex')           becomes  UNHEX(t); so do encode, and base64
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
     FLOAT(53)                  becomes  DOUBLE PRECISION
+|/ a                       becomes  SQRT(CAST(a AS DOUBLE PRECISION)); so does ||/
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ _ARRAY_TYPES = {
 """The server's own names of types of arrays."""
 _FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second"})
 _DIGITS = 6
+_PLACE = "line"
+"""The parser says where calls stand, and of operators it does not."""
 _RANDOM_UUID = "uuid_generate_v4"
 """What the extension uuid-ossp calls ``gen_random_uuid``."""
 _UNNAMED = "unnest"
@@ -92,6 +95,9 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for call in list(ast.find_all(exp.Anonymous)):
         if call.name.lower() == _RANDOM_UUID and not call.expressions:
             call.replace(exp.Uuid())
+    for root in ast.find_all(exp.Sqrt, exp.Cbrt):
+        if _PLACE not in root.meta:
+            root.set("this", exp.cast(root.this, "DOUBLE"))
     for member in list(ast.find_all(exp.Any, exp.All, exp.Anonymous)):
         _spell_out_membership(member)
     for kind in list(ast.find_all(exp.DataType)):

@@ -159,6 +159,30 @@ def test_choices_are_of_one_type(store: Store) -> None:
     assert texts == ["[2,1]", "[4]", "5"]
 
 
+CAST_VALUES = (
+    ("(j -> 'b')::boolean", [True, False, None]),
+    ("(j -> 'n')::int", [2, None, -3]),
+    ("(j -> 'n')::float8", [1.5, None, -3.0]),
+    ("CASE WHEN (j -> 'b')::boolean THEN 'yes' ELSE 'no' END", ["yes", "no", "no"]),
+)
+
+
+@pytest.mark.drifts(toy="it has no functions of JSON")
+def test_values_are_cast_to_what_they_are(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB)")
+    con.execute(
+        """INSERT INTO t VALUES (1, '{"b": true, "n": 1.5, "s": "5", "z": null}'),"""
+        """ (2, '{"b": false}'), (3, '{"n": -3}')"""
+    )
+    for value, wanted in CAST_VALUES:
+        assert values_of(con, f"SELECT {value} FROM t ORDER BY id") == wanted, value
+    for key, kind in (("s", "boolean"), ("n", "boolean"), ("b", "int"), ("s", "int"), ("z", "int")):
+        with pytest.raises(gateway.Error, match="cannot cast jsonb") as refused:
+            con.execute(f"SELECT (j -> '{key}')::{kind} FROM t WHERE id = 1").fetchall()
+        assert refused.value.sqlstate == "22023", (key, kind)
+
+
 def values_of(con: gateway.Connection, query: str) -> list[Any]:
     """The first column of a query's rows."""
     return [row[0] for row in con.execute(query).fetchall()]
