@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -18,6 +19,7 @@ from journal.model.trees import copy_tree
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import PlanForm, RewriteContext
+from rewriter.definitions.called_macros import check_uncalled, with_calls
 from rewriter.definitions.kept_calls import note_calls
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.policy_dependents import check_policy_sources
@@ -132,7 +134,8 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
         spelled = in_words_of_postgres(in_words_of_the_store(statement, context), context)
         plan = _plan_of(spelled, context)
         check_policy_sources(plan, context)
-        return plan
+        check_uncalled(plan, context)
+        return with_calls(plan, context, partial(_plan_of, spelled))
     except (PalimpsestError, RecursionError, MemoryError):
         raise
     except Exception as error:

@@ -76,8 +76,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"^negative substring length"), Code.SUBSTRING),
     (
         re.compile(
-            r"hex digit|decode string .* as base64|cannot (set|delete) path in scalar|^step size|^cannot cast jsonb"
-            r'|^"vars" argument is not an object'
+            r"hex digit|decode string .* as base64|cannot (set|delete) path in scalar|^step size"
+            r'|^"vars" argument is not an object|^cannot cast jsonb'
         ),
         Code.SETTING_VALUE,
     ),

@@ -13,6 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from journal.model.lazy_dataclass import dataclass
+from journal.model.named_definitions import DefinitionKey
 from journal.model.row_policy import NamedPolicy, TablePolicy
 from journal.model.table_name import fold
 
@@ -172,7 +173,8 @@ class ObjectAccess:
     The policies of a tag are the masks of the columns that have it, over ``VALUE``: each for a
     family of types, which stands where the column of others does; ``VALUE`` there means text.
     ``named_policies`` are in force where the table ``secures_rows``; what they come to is among
-    ``policies`` then. Where it ``forces_rows``, they are for its owner as well.
+    ``policies`` then. Where it ``forces_rows``, they are for its owner as well. ``calls``:
+    expressions of policies, each with a macro that it calls.
     """
 
     key: ObjectKey
@@ -183,6 +185,7 @@ class ObjectAccess:
     named_policies: tuple[NamedPolicy, ...] = ()
     secures_rows: bool = False
     forces_rows: bool = False
+    calls: tuple[tuple[str, DefinitionKey], ...] = ()
 
     @property
     def conditions(self) -> tuple[TablePolicy, ...]:

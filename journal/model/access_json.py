@@ -17,6 +17,7 @@ from journal.model.access import (
     Role,
     TableTag,
 )
+from journal.model.named_definitions import calls_from_json
 from journal.model.row_policy import NamedPolicy, TablePolicy
 
 
@@ -31,6 +32,8 @@ def access_to_json(found: ObjectAccess) -> dict[str, Any]:
     for policy in raw["policies"]:
         if not policy["of"]:
             del policy["of"]
+    if not found.calls:
+        del raw["calls"]
     return raw
 
 
@@ -46,8 +49,9 @@ def access_from_json(raw: dict[str, Any]) -> ObjectAccess:
         NamedPolicy(**{**p, "roles": tuple(p["roles"])}) for p in raw.get("named_policies", ())
     )
     secures, forces = raw.get("secures_rows", False), raw.get("forces_rows", False)
+    calls = calls_from_json(raw.get("calls", ()))
     return ObjectAccess(
-        *(key, raw["owner"], tuple(grants), tuple(policies), tags), of_rows, secures, forces
+        *(key, raw["owner"], tuple(grants), tuple(policies), tags), of_rows, secures, forces, calls
     )
 
 

@@ -20,6 +20,7 @@ from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.named_definitions import (
     DropDefinition,
     PutDefinition,
+    calls_from_json,
     definition_key,
     from_json,
     to_json,
@@ -142,6 +143,7 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
                 "materialized",
                 "constraint_comments",
                 "triggers",
+                "calls",
             ):
                 if not raw.get(later, True):
                     # Earlier versions read tables that have none.
@@ -247,6 +249,7 @@ def _table(raw: dict[str, Any]) -> Table:
             "materialized": Materialized.from_json(raw.get("materialized")),
             "constraint_comments": tuple((n, t) for n, t in raw.get("constraint_comments", ())),
             "triggers": tuple(trigger_from_json(t) for t in raw.get("triggers", ())),
+            "calls": calls_from_json(raw.get("calls", ())),
         }
     )
 

@@ -6,6 +6,7 @@ of their names. As plain JSON they stand in the catalog's log. Nothing here does
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -118,6 +119,11 @@ def kind_of(found: Definition) -> str:
 def definition_key(found: Definition) -> DefinitionKey:
     """Under which key a catalog holds a definition."""
     return (kind_of(found), *found.name.key)
+
+
+def calls_from_json(raw: Iterable[Any]) -> tuple[tuple[str, DefinitionKey], ...]:
+    """Expressions with the macros that they call, of which ``raw`` has lists."""
+    return tuple((text, (kind, schema, name)) for text, (kind, schema, name) in raw)
 
 
 def to_json(found: Definition) -> dict[str, Any]:

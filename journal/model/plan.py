@@ -318,9 +318,8 @@ class TransactionBoundary(StrEnum):
 class PointRequest:
     """A point in time that a plan depends on.
 
-    ``query`` gives one BIGINT: the version meant, or the moment, unless it ``is_number``. A settled
-    version is made of it, which is bound as parameter ``p_time_<place among the points>``. One that
-    ``is_reached`` may not lie in the future, which else means now.
+    ``query`` gives one BIGINT: the version meant, or the moment, unless it ``is_number``, settled
+    and bound as ``p_time_<place among the points>``. One that ``is_reached`` is not in the future.
     """
 
     query: Query

@@ -16,7 +16,7 @@ from journal.model.foreign_key import ForeignKey
 from journal.model.identity import Identity as Identity
 from journal.model.lazy_dataclass import dataclass
 from journal.model.materialized import Materialized as Materialized
-from journal.model.named_definitions import Definition, UserType, definition_key
+from journal.model.named_definitions import Definition, DefinitionKey, UserType, definition_key
 from journal.model.policy_scope import ScopedPolicy, ScopeKey, ScopeKind
 from journal.model.sequence import Sequence as Sequence
 from journal.model.table_index import Index as Index
@@ -110,7 +110,7 @@ class Table:
     that rows written under any layout can be read under any other. ``physical_names``: all that the
     table ever had. ``materialized``: what a materialised view is made of. ``constraint_comments``:
     folded names of constraints, the key too, and what is said of them. ``triggers`` fire in the
-    order of their names.
+    order of their names. ``calls``: expressions in it, each with a macro that it calls.
     """
 
     id: int
@@ -130,6 +130,7 @@ class Table:
     materialized: Materialized | None = None
     constraint_comments: tuple[tuple[str, str], ...] = ()
     triggers: tuple[Trigger, ...] = ()
+    calls: tuple[tuple[str, DefinitionKey], ...] = ()
 
     @property
     def hidden_key(self) -> bool:

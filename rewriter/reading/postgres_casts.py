@@ -32,7 +32,10 @@ _WHOLE_TEXT = "CASE WHEN x LIKE '%.%' OR x ILIKE '%e%' THEN '\"' || x || '\"' EL
 """A text with a fraction or an exponent as one that no store casts to a whole number."""
 _OF_NUMBERS = frozenset({*_WHOLE, exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE})
 _JSON_KINDS = {
-    **{"VARCHAR": "string", "ARRAY": "array", "OBJECT": "object", "NULL": "null"},
+    "VARCHAR": "string",
+    "ARRAY": "array",
+    "OBJECT": "object",
+    "NULL": "null",
     "BOOLEAN": "boolean",
     **dict.fromkeys(("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE"), "numeric"),
 }
