@@ -48,7 +48,7 @@ from rewriter.syntax.postgres_spellings import with_known_spellings
 from rewriter.syntax.postgres_tokens import as_scanned
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
-from rewriter.syntax.qualified_calls import without_catalog_schema
+from rewriter.syntax.qualified_calls import without_catalog_schema, without_engine_schema
 from rewriter.syntax.query_table import TABLE_NAMING_CALLS, name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.repeated_values import spell_out_repeated
@@ -178,7 +178,8 @@ def _statement(
         if DIALECTS[dialect] == "postgres":
             ast = _as_in_postgres(into_as_table(ast), own_text)
         if DIALECTS[dialect] == "duckdb":
-            ast = number_rows(group_instead(hang_joins(spell_out_repeated(ast))))
+            ast = without_engine_schema(spell_out_repeated(ast))
+            ast = number_rows(group_instead(hang_joins(ast)))
         if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):
             name_tables(ast)
     except PalimpsestError as error:

@@ -3,11 +3,18 @@
 pg_catalog.lower(b)          becomes  lower(b)
 b::pg_catalog.text           becomes  b::text
 a OPERATOR(pg_catalog.~) b   becomes  a ~ b
+
+and in the duckdb dialect before functions that the gateway answers itself:
+
+main.current_schema()        becomes  current_schema()
 """
 
 from __future__ import annotations
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.sql import dialects
 
 _SCHEMA = "pg_catalog"
 _BEFORE_NAMES = frozenset(
@@ -16,6 +23,30 @@ _BEFORE_NAMES = frozenset(
 """Words before the name of something that columns in brackets may follow."""
 _BINDING = frozenset("+ - * / % ^ < > = <= >= <> !=".split())
 """Operators that would bind otherwise than OPERATOR() does."""
+
+_OF_THE_ENGINE = frozenset({"main", "pg_catalog", "system.main", "system.pg_catalog"})
+_ANSWERED = frozenset(
+    "current_schema current_schemas current_user session_user user current_role current_setting"
+    " getvariable now transaction_timestamp get_current_timestamp current_localtime"
+    " current_localtimestamp today get_current_time".split()
+)
+"""Functions of the session and its clock, which the store knows of another session."""
+
+
+def without_engine_schema(ast: exp.Expr) -> exp.Expr:
+    """The tree with such a function without its schema, in place; an output keeps its name."""
+    for dot in list(ast.find_all(exp.Dot)):
+        called = dot.expression
+        is_answered = isinstance(called, exp.Anonymous) and called.name.lower() in _ANSWERED
+        if not is_answered or dot.this.sql("duckdb").lower() not in _OF_THE_ENGINE:
+            continue
+        text = called.sql("duckdb", normalize_functions="lower")
+        made = dialects.read_back(f"SELECT {text}", "duckdb").expressions[0]
+        if isinstance(dot.parent, exp.Select) and dot.arg_key == "expressions":
+            name = exp.to_identifier(f"{dot.this.sql('duckdb')}.{text}", quoted=True)
+            made = exp.alias_(made, name)
+        dot.replace(made)
+    return ast
 
 
 def without_catalog_schema(tokens: list[Token]) -> list[Token]:

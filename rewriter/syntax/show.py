@@ -1,6 +1,6 @@
 """SHOW and EXPLAIN, recognised by their tokens: sqlglot knows them in few dialects.
 
-SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES | DESCRIBE
+SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES | DESCRIBE [ALL] [TABLES]
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
 SHOW INDEXES [FROM|IN t]
 SHOW EFFECTIVE POLICY [FOR] t [COLUMN c]
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError
 from rewriter.name_resolution import token_position
@@ -76,7 +76,7 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting | SqlStatement
                 advice="query information_schema or the system schema, with WHERE as you like",
                 position=token_position(tokens[0]),
             )
-        case ["SELECT" | "WITH" | "FROM" | "VALUES", _, *_]:
+        case ["SELECT" | "WITH" | "FROM" | "VALUES" | "(", _, *_]:
             return SqlStatement(exp.Describe(this=parse(named)))
         case _:
             spelled = _SPELLED_OUT.get(" ".join(words[1:]))
@@ -95,10 +95,13 @@ def _effective(tokens: Sequence[Token], parse: Parse) -> Show:
 
 
 def describe(tokens: list[Token], parse: Parse) -> Show | None:
-    """DESCRIBE POLICY t, and DuckDB's DESCRIBE of all tables; None for every other DESCRIBE."""
-    words = [t.text.upper() for t in tokens]
-    if words == ["DESCRIBE"]:
-        return Show("ALL TABLES")
+    """DESCRIBE POLICY t, and DuckDB's DESCRIBE [ALL] [TABLES]; None for every other DESCRIBE."""
+    words = ["" if t.token_type is TokenType.IDENTIFIER else t.text.upper() for t in tokens]
+    match words[1:]:
+        case ["TABLES"]:
+            return Show("TABLES")
+        case [] | ["ALL"] | ["ALL", "TABLES"]:
+            return Show("ALL TABLES")
     if words[1:2] != ["POLICY"] or len(words) < 3 or words[2] == ".":
         return None
     return Show("POLICY", _table(tokens[2:], parse))

@@ -85,6 +85,8 @@ _SAME = {"partitioned_by": "partition_by"}
 OF_REJECTS = frozenset({"on_error", "ignore_errors", "log_verbosity", "reject_limit", "rejects"})
 """Options about rows that no column takes."""
 _MAKES_FOLDER = frozenset({"partition_by", "per_thread_output", "file_size_bytes"})
+_NULLS = frozenset({"null", "nullstr"})
+"""Options that DuckDB gives one text, or several."""
 READ_REJECTING: Mapping[str, str] = _CSV_READ
 """Options of CSV that go with ON_ERROR ignore."""
 READ: Mapping[str, Mapping[str, str]] = {
@@ -163,8 +165,21 @@ def known_options(
                 f"{form} has the options " + ", ".join(sorted(known)) if known else "leave it out"
             )
             raise _option_error(f"the COPY option {name.upper()} is not supported", advice, ast)
-        found[known[name]] = exp.true() if value is None else _constant(name, value, ast)
+        several = _texts(value) if known is READ["csv"] and name in _NULLS else None
+        found[known[name]] = several or (
+            exp.true() if value is None else _constant(name, value, ast)
+        )
     return found
+
+
+def _texts(value: exp.Expr | None) -> exp.Array | None:
+    """The texts that all stand for NULL; None where it is one."""
+    if not isinstance(value, exp.Paren | exp.Array | exp.Tuple):
+        return None
+    texts = value.expressions or [value.this]
+    if not all(text.is_string for text in texts):
+        return None
+    return exp.Array(expressions=[text.copy() for text in texts])
 
 
 def taken_rejects(options: Options, ast: exp.Copy) -> RejectOptions | None:
@@ -175,6 +190,8 @@ def taken_rejects(options: Options, ast: exp.Copy) -> RejectOptions | None:
     ignores = _word(options, "on_error", ("ignore", "stop"), ast) == "ignore"
     ignores |= _word(options, "ignore_errors", ("true", "false"), ast) == "true"
     _word(options, "log_verbosity", ("default", "verbose", "silent"), ast)
+    if ignores:
+        _drop_defaults(options)
     limit, path = options.pop("reject_limit", None), options.pop("rejects", None)
     if not ignores and (limit is not None or path is not None):
         raise _option_error(
@@ -191,6 +208,21 @@ def taken_rejects(options: Options, ast: exp.Copy) -> RejectOptions | None:
     return RejectOptions(
         None if path is None else path.name, None if limit is None else int(limit.name)
     )
+
+
+def _drop_defaults(options: Options) -> None:
+    """Remove the options of reading that say how rows are read beside rejected ones anyway."""
+    for name, default in _REJECTING_DEFAULTS.items():
+        value = options.get(name)
+        if value is not None and (value.name or str(value.to_py())).lower() in default:
+            del options[name]
+
+
+_REJECTING_DEFAULTS = {
+    "null_padding": ("0", "false"),
+    "auto_detect": ("0", "false"),
+    "parallel": ("0", "1", "false", "true"),
+}
 
 
 def _word(options: Options, name: str, known: tuple[str, ...], ast: exp.Copy) -> str | None:

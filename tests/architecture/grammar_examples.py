@@ -241,7 +241,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "SHOW EFFECTIVE POLICY t COLUMN a",
         "SHOW SELECT a FROM t",
     ),
-    "DESCRIBE": _each("DESCRIBE t", "DESC t", "SUMMARIZE t"),
+    "DESCRIBE": _each("DESCRIBE t", "DESC t", "DESCRIBE ALL TABLES", "SUMMARIZE t"),
     "BLAME": _each(
         "BLAME t WHERE k = 1",
         "BLAME t COLUMNS VERSION AS OF 1714564800000000 ORDER BY version DESC LIMIT 10",

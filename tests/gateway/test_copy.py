@@ -76,6 +76,24 @@ def test_dates_in_a_form_that_is_given_and_quoted_nulls(tmp_path: Path) -> None:
             con.execute(f"COPY t FROM '{file}' (DATEFORMAT '%d/%m/%Y')")
 
 
+def test_several_texts_are_null_and_defaults_stand_beside_rejects(tmp_path: Path) -> None:
+    file = tmp_path / "nulls.csv"
+    file.write_text("none,1\nnull,\nx,2\n")
+    cursor = gateway.connect("palimpsest://", autocommit=True).cursor()
+    cursor.execute("CREATE TABLE t (a VARCHAR, b INTEGER)")
+    cursor.execute(f"COPY t FROM '{file}' (NULLSTR ['none', 'null', ''])")
+    rows = cursor.execute("SELECT * FROM t ORDER BY a, b").fetchall()
+    assert rows == [("x", 2), (None, 1), (None, None)]
+    defaults = "ON_ERROR ignore, NULL_PADDING 0, AUTO_DETECT false, PARALLEL true"
+    assert cursor.execute(f"COPY t FROM '{file}' ({defaults})").rowcount == 3
+    for refused in (
+        f"FROM '{file}' (NULLSTR ['a', 'b'], ON_ERROR ignore)",
+        "TO 'x.csv' (NULL ['a'])",
+    ):
+        with pytest.raises(gateway.NotSupportedError, match="NULL"):
+            cursor.execute(f"COPY t {refused}")
+
+
 def test_json_fills_columns_by_name_and_keeps_its_values(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(

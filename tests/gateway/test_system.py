@@ -221,6 +221,9 @@ def test_hints_are_comments(
 def test_describe_a_query_and_summarize(con: Connection) -> None:
     described = rows(con, "DESCRIBE SELECT k, a || 'x' AS b FROM hr.t")
     assert [row[:2] for row in described] == [("k", "INTEGER"), ("b", "VARCHAR")]
+    assert rows(con, "SHOW (SELECT k, a || 'x' AS b FROM hr.t)") == described
+    assert rows(con, "DESC ALL TABLES") == rows(con, "DESCRIBE ALL") == rows(con, "SHOW ALL TABLES")
+    assert rows(con, "DESCRIBE TABLES") == rows(con, "SHOW TABLES")
     summary = rows(con, "SUMMARIZE hr.t")
     assert next((row[0], row[2], row[3]) for row in summary) == ("k", "1", "2")
 
