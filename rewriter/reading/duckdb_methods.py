@@ -36,8 +36,7 @@ def with_calls_in_front(tree: exp.Expr, context: RewriteContext) -> exp.Expr:
             _replace(dot, made)
     for named in _named_outputs(holder):
         select = named.parent_select
-        outputs = {} if select is None else _outputs(select)
-        output = outputs.get(fold(named.name))
+        output = None if select is None else _outputs(select, named).get(fold(named.name))
         if output is not None and not _has_source(named, _OF_OUTPUTS):
             _replace(named, exp.Paren(this=output.copy()))
     found = holder.this
@@ -115,8 +114,15 @@ def _named_outputs(tree: exp.Expr) -> list[exp.Column]:
     return [c for c in tree.find_all(exp.Column) if not c.db and fold(c.table) == _OF_OUTPUTS]
 
 
-def _outputs(select: exp.Select) -> dict[str, exp.Expr]:
-    return {fold(e.alias): e.this for e in select.expressions if isinstance(e, exp.Alias)}
+def _outputs(select: exp.Select, named: exp.Expr) -> dict[str, exp.Expr]:
+    """The outputs of a query that a column of it may name: within one of them, those before it."""
+    found: dict[str, exp.Expr] = {}
+    for output in select.expressions:
+        if any(part is named for part in output.walk()):
+            break
+        if isinstance(output, exp.Alias):
+            found[fold(output.alias)] = output.this
+    return found
 
 
 def _has_source(node: exp.Expr, name: str) -> bool:

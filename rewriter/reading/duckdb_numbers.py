@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.sql.builders import call
+from journal.sql.builders import call, fill
 from rewriter.reading.duckdb_floats import narrow_sides
 from rewriter.reading.duckdb_types import FLOATS, DuckDBTypes
 from rewriter.reading.value_types import ENUM_TYPE, UNTOLD
@@ -22,6 +22,8 @@ def spell_arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 
     Of a FLOAT and a number that is no DOUBLE the result is a FLOAT.
     """
+    if isinstance(node.this, exp.Null) and isinstance(node.expression, exp.Null):
+        return exp.cast(exp.Null(), "INT")
     kinds = {types.kind_of(side) for side in (node.this, node.expression)}
     if isinstance(node, exp.Mod) and FLOATS & kinds:
         return call("float_remainder", node.this, node.expression)
@@ -82,8 +84,23 @@ def spell_boundless(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
     if isinstance(node, exp.Ln):
         return call("boundless_log", node.this, "ln")
     if isinstance(node, exp.Log):
-        return None if node.expression is not None else call("boundless_log", node.this, "10")
+        if not isinstance(node.expression, exp.Expr):
+            return call("boundless_log", node.this, "10")
+        return fill(_LOG, x=node.expression, whole=node)
     return call(f"boundless_{node.key}", node.this)
+
+
+LOGARITHMS = frozenset({"log2", "log10"})
+"""What the parser takes for calls like others."""
+
+
+def spell_logarithm(node: exp.Expr) -> exp.Expr:
+    """The same of such a call."""
+    (value,) = node.expressions
+    return fill(_LOG, x=value, whole=node)
+
+
+_LOG = "CASE WHEN x <= 0 THEN boundless_log(x, 'ln') ELSE whole END"
 
 
 def spell_power(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:

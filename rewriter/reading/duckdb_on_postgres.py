@@ -77,9 +77,11 @@ from rewriter.reading.duckdb_nulls import (
 )
 from rewriter.reading.duckdb_numbers import (
     COUNTED,
+    LOGARITHMS,
     spell_arithmetic,
     spell_boundless,
     spell_counts,
+    spell_logarithm,
     spell_power,
     spell_quotient,
     spell_rounded,
@@ -106,7 +108,7 @@ from rewriter.reading.duckdb_recursion import spell_recursion
 from rewriter.reading.duckdb_rows import spell_rows
 from rewriter.reading.duckdb_sources import name_series, with_laterals
 from rewriter.reading.duckdb_structs import no_struct, refuse_row, refuse_whole_row
-from rewriter.reading.duckdb_texts import spell_overlay, spell_split, spell_upper
+from rewriter.reading.duckdb_texts import spell_digest, spell_overlay, spell_split, spell_upper
 from rewriter.reading.duckdb_truths import (
     COLLATED,
     TRUTHS,
@@ -275,6 +277,8 @@ def _called(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
         return spell_format(node, types)
     if function_name(node) in SINCE_1970 and len(node.expressions) == 1:
         return spell_since_1970(node, types)
+    if function_name(node) in LOGARITHMS and len(node.expressions) == 1:
+        return spell_logarithm(node)
     if function_name(node) == "mad":
         return spell_deviation(node, types)
     return spell_json_call(node, types) if function_name(node) in MADE else None
@@ -368,11 +372,14 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Table: name_series,
     exp.Overlay: spell_overlay,
     exp.Upper: spell_upper,
+    exp.SHA2: spell_digest,
     exp.Reverse: lambda node, _: call("reverse_graphemes", node.this),
     exp.Sum: _sum,
     **dict.fromkeys((exp.Floor, exp.Ceil), spell_whole),
     exp.Round: spell_rounded,
-    **dict.fromkeys((exp.Avg, exp.LogicalAnd, exp.LogicalOr, exp.First, exp.Last), _of_null),
+    **dict.fromkeys(
+        (exp.Avg, exp.LogicalAnd, exp.LogicalOr, exp.First, exp.Last, exp.Mode), _of_null
+    ),
     **dict.fromkeys((exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg), _of_null),
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), spell_boundless),
     **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), spell_boundless),

@@ -3,6 +3,7 @@
 upper('ß')                 ẞ
 overlay(s PLACING p ..)    also from before the beginning
 split_part(s, '', n)       the n-th character
+sha256(s)                  also of a text
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from sqlglot import exp
 
 from journal.sql.builders import call, fill
 from rewriter.reading.duckdb_numbers import spell_counts
-from rewriter.reading.duckdb_types import DuckDBTypes
+from rewriter.reading.duckdb_types import TEXTS, DuckDBTypes
 
 
 def spell_upper(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
@@ -54,3 +55,11 @@ def spell_split(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
 
 
 _SPLIT = "CASE WHEN d = '' THEN text_at(s, n) ELSE whole END"
+
+
+def spell_digest(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``sha256`` of a text, of which PostgreSQL takes the bytes alone."""
+    length = node.args.get("length")
+    if types.kind_of(node.this) not in TEXTS or length is None or length.name != "256":
+        return None
+    return call("sha256", node.this)

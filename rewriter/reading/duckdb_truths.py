@@ -67,8 +67,19 @@ def spell_collation(node: exp.Expr, _: DuckDBTypes) -> exp.Expr | None:
         side = made.args.get(part)
         if side is not None:
             side = side.this if isinstance(side, exp.Collate) else side
+            side = _named_output(side, node) or side
             made.set(part, _by(name, side, node))
     return made
+
+
+def _named_output(value: exp.Expr, node: exp.Expr) -> exp.Expr | None:
+    """The output by whose name alone a query is ordered; None for other values."""
+    select = node.parent_select if isinstance(node, exp.Ordered) else None
+    if select is None or not isinstance(value, exp.Column) or value.table:
+        return None
+    named = [e for e in select.expressions if isinstance(e, exp.Alias)]
+    found = next((e.this for e in named if fold(e.alias) == fold(value.name)), None)
+    return None if found is None else exp.paren(found.copy(), copy=False)
 
 
 def _bare(node: exp.Collate) -> exp.Expr | None:

@@ -82,7 +82,8 @@ class DuckDBTypes(ValueTypes):
         if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
             return "BOOLEAN"
         if isinstance(node, exp.Literal) and node.is_int and int(node.name) > _LARGEST[3]:
-            return "HUGEINT" if int(node.name) <= _LARGEST[4] else "DOUBLE"
+            largest = _LARGEST[4] + isinstance(node.parent, exp.Neg)
+            return "HUGEINT" if int(node.name) <= largest else "DOUBLE"
         if type(node) in _KINDS:
             return _KINDS[type(node)]
         if isinstance(node, exp.If) and node.args.get("false") is not None:

@@ -371,6 +371,11 @@ def _inline_aliases(select: exp.Select) -> None:
         found = select.args.get(clause)
         if found is not None:
             _inline(found, select, aliases)
+    order = select.args.get("order")
+    for term in order.expressions if order is not None else ():
+        # A name alone is that of an output to every store.
+        if not isinstance(term.this, exp.Column):
+            _inline(term, select, aliases)
 
 
 def _move_qualify(select: exp.Select) -> None:
