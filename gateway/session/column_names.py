@@ -110,7 +110,8 @@ def _named(
     for number, place in _places(nodes, len(columns)):
         node = nodes[number]
         if not isinstance(node, exp.Alias):
-            name = called[number] or postgres_name(node) or _UNNAMED
+            word = None if isinstance(node, _OPERATORS) else called[number]
+            name = word or postgres_name(node) or _UNNAMED
             columns[place] = replace(columns[place], name=name)
     return columns
 
@@ -200,6 +201,11 @@ def _called(item: Sequence[Token]) -> str | None:
     return word if known else None
 
 
+_OPERATORS = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.Connector),
+)
+"""What stands behind a call makes something else of it: ``rank() OVER w = 1``."""
 _OWN_SYNTAX = frozenset(
     {"array", "any", "all", "case", "cast", "convert", "exists", "not", "row", "trim", "distinct"}
 )

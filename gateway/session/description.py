@@ -5,6 +5,7 @@ Network protocols tell clients both before a statement runs.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -35,6 +36,17 @@ from rewriter.reading.parameter_types import parameter_types
 from rewriter.statement import Explain, SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
+_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
+EXAMPLES: Mapping[str, Any] = {
+    "DECIMAL": Decimal(1),
+    "DOUBLE": 0.5,
+    "INTERVAL": dt.timedelta(0),
+    "DATE": _ZERO.date(),
+    "TIME": _ZERO.time(),
+    "TIMESTAMP": _ZERO,
+    "TIMESTAMPTZ": _ZERO.replace(tzinfo=dt.UTC),
+}
+"""A value of each type that operators are chosen by."""
 NO_EXAMPLES: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -71,6 +83,7 @@ def describe(
         context = RewriteContext(
             _visible_catalog(session, transaction),
             plain_scan_info,
+            dialect=session.dialect,
             path=session.settings.search_path,
         )
         known = parameter_types(parsed.statement.ast, context)
@@ -80,9 +93,8 @@ def describe(
             nothing: dict[str, Any] = dict.fromkeys(
                 f"{USER_PARAMETER}{place}" for place in query.parameters
             )
-            # Of what is computed with NULL alone a store would not say that it is a decimal.
-            exact = [n for n, kind in known.items() if kind.startswith("DECIMAL")]
-            nothing |= dict.fromkeys(nothing.keys() & exact, Decimal(1))
+            # Of what is computed with NULL alone a store would not say of which type it is.
+            nothing |= examples_of({name: known.get(name) for name in nothing})
             nothing |= {name: examples[name] for name in nothing.keys() & examples.keys()}
             nothing |= own_parameters(session)
             query = with_any_path(query, nothing, session.journal.capabilities, session.dialect)
@@ -112,6 +124,17 @@ def origins_of(session: Session, parsed: Parsed) -> Columns | None:
         path=session.settings.search_path,
     )
     return column_origins(query.statement.ast, context)
+
+
+def examples_of(kinds: Mapping[str, str | None]) -> Mapping[str, Any]:
+    """By name a value of a type that operators are chosen by; none of other types."""
+    plain = {name: plain_kind(kind) for name, kind in kinds.items()}
+    return {name: EXAMPLES[kind] for name, kind in plain.items() if kind in EXAMPLES}
+
+
+def plain_kind(kind: str | None) -> str:
+    """A type without its digits, and in one word: ``DECIMAL``, ``TIMESTAMPTZ``."""
+    return (kind or "").partition("(")[0].replace(" WITH TIME ZONE", "TZ")
 
 
 def _visible_catalog(session: Session, transaction: Transaction) -> CatalogSnapshot:

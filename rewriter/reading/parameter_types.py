@@ -11,15 +11,19 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import declared_type
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import table_name
+from rewriter.reading.taken_types import AS_WRITTEN, given_by, operand_of, taken_by
+from rewriter.reading.value_types import ValueTypes
 
-AS_WRITTEN = "json"
-"""The type of a parameter for a column that was declared ``json``, which keeps its text."""
-_SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple)
+_SIBLINGS = (
+    *(exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple),
+    *(exp.Greatest, exp.Least, exp.Nullif, exp.Array),
+)
 _OF_THEIR_OPERANDS = (
     *(exp.Paren, exp.Neg, exp.Binary, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif),
     *(exp.Abs, exp.Max, exp.Min),
@@ -31,6 +35,16 @@ _OF_KEYS = (
     *(exp.JSONBExtract, exp.JSONBExtractScalar, exp.JSONBDeleteAtPath),
 )
 """Operators of JSON whose right side is a list of keys, or a path of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables that a statement names, each by what it is called there, and types of values."""
+
+    named: list[tuple[str, Table]]
+    values: ValueTypes
+
+
 _SPELLED_IN_FULL = frozenset(
     {"SMALLINT", "INT", "BIGINT", "REAL", "DOUBLE", "BOOLEAN", "UUID", "DATE"}
 )
@@ -38,10 +52,10 @@ _SPELLED_IN_FULL = frozenset(
 
 def parameter_types(statement: exp.Expr, context: RewriteContext) -> Mapping[str, str]:
     """The types by the names of parameters, in the gateway's names; unknown ones are left out."""
-    tables = _tables(statement, context)
+    tables = Tables(_tables(statement, context), ValueTypes(context))
     found: dict[str, str] = {}
     for node in statement.find_all(exp.Placeholder):
-        kind = _type_by_place(node, statement, tables)
+        kind = _type_by_place(node, tables)
         if kind is not None:
             found.setdefault(node.name, kind)
     return found
@@ -90,9 +104,7 @@ def _tables(statement: exp.Expr, context: RewriteContext) -> list[tuple[str, Tab
     return found
 
 
-def _type_by_place(
-    node: exp.Expr, statement: exp.Expr, tables: list[tuple[str, Table]]
-) -> str | None:
+def _type_by_place(node: exp.Expr, tables: Tables) -> str | None:
     parent = node.parent
     while isinstance(parent, exp.Paren | exp.Neg):
         node, parent = parent, parent.parent
@@ -102,7 +114,11 @@ def _type_by_place(
         case exp.Limit() | exp.Offset():
             return "BIGINT"
         case exp.Tuple() if isinstance(parent.parent, exp.Values):
-            return _inserted(parent.expressions.index(node), statement, tables)
+            return _listed_value(parent, parent.expressions.index(node), tables)
+        case exp.Select() if isinstance(parent.parent, exp.Insert) and node in parent.expressions:
+            return _inserted(parent.parent, parent.expressions.index(node), tables)
+        case exp.Select() if isinstance(parent.parent, exp.SetOperation):
+            return _united_type(parent, node, tables)
         case exp.Tuple(parent=exp.Insert(parent=exp.When()) as insert):
             return _merged(parent.expressions.index(node), insert, tables)
         case exp.DPipe():
@@ -129,15 +145,15 @@ def _type_by_place(
         kind = _in_row(parent, parent.expressions.index(node), tables)
         if kind is not None:
             return kind
-    if isinstance(parent, _SIBLINGS):
+    if isinstance(parent, _SIBLINGS) and not isinstance(parent, exp.Pow | exp.ArrayPosition):
         for other in parent.iter_expressions():
             kind = None if other is node else _type_of(other, tables)
             if kind is not None:
-                return kind
-    return None
+                return operand_of(parent, node, kind)
+    return None if parent is None else taken_by(parent, node, lambda one: _type_of(one, tables))
 
 
-def _in_case(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
+def _in_case(node: exp.Expr, tables: Tables) -> str | None:
     """The type of a condition in CASE, or of a value, which is that of the values beside it."""
     case = node.find_ancestor(exp.Case)
     if case is None:
@@ -155,7 +171,7 @@ def _results(case: exp.Case) -> list[exp.Expr]:
     return [result for result in results if result is not None]
 
 
-def _in_row(row: exp.Tuple, place: int, tables: list[tuple[str, Table]]) -> str | None:
+def _in_row(row: exp.Tuple, place: int, tables: Tables) -> str | None:
     """The type at a place of a row, which is that of the other row that it is compared with."""
     compared = row.parent
     if not isinstance(compared, _COMPARISONS):
@@ -168,13 +184,13 @@ def _in_row(row: exp.Tuple, place: int, tables: list[tuple[str, Table]]) -> str 
     return None
 
 
-def _joined(other: exp.Expr, tables: list[tuple[str, Table]]) -> str:
-    """The type of one side of ``||``: the other's if that is a list or JSON, else a text."""
+def _joined(other: exp.Expr, tables: Tables) -> str:
+    """The type of one side of ``||``: the other's if that is a list, JSON or bytes, else a text."""
     kind = _type_of(other, tables) or ""
-    return kind if kind.endswith("[]") or kind == "JSON" else "VARCHAR"
+    return kind if kind.endswith("[]") or kind in {"JSON", "BLOB"} else "VARCHAR"
 
 
-def _listed(quantified: exp.Expr, tables: list[tuple[str, Table]]) -> str:
+def _listed(quantified: exp.Expr, tables: Tables) -> str:
     """The type of the list in ``a = ANY (?)``: of values as what they are compared with."""
     compared = quantified.parent
     others = [] if compared is None else compared.iter_expressions()
@@ -182,60 +198,76 @@ def _listed(quantified: exp.Expr, tables: list[tuple[str, Table]]) -> str:
     return f"{next((kind for kind in kinds if kind is not None), 'VARCHAR')}[]"
 
 
-def _inserted(place: int, statement: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
-    """The type of the column that the value at a place of VALUES is put into."""
-    insert = statement if isinstance(statement, exp.Insert) else statement.find(exp.Insert)
-    if insert is None:
+def _listed_value(row: exp.Tuple, place: int, tables: Tables) -> str | None:
+    """The type of a value in VALUES: of the column that it is put into, or of the rows beside."""
+    values = row.parent
+    assert isinstance(values, exp.Values)
+    if isinstance(values.parent, exp.Insert):
+        return _inserted(values.parent, place, tables)
+    beside = (r.expressions[place] for r in values.expressions if place < len(r.expressions))
+    kinds = (_type_of(node, tables) for node in beside)
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def _united_type(query: exp.Select, node: exp.Expr, tables: Tables) -> str | None:
+    """The type of a result in a UNION, which is that of the other query's at its place."""
+    union = query.parent
+    assert isinstance(union, exp.SetOperation)
+    other = union.expression if query is union.this else union.this
+    places = [place for place, output in enumerate(query.expressions) if output is node]
+    selects = other.selects if isinstance(other, exp.Query) else []
+    if not places or places[0] >= len(selects):
         return None
+    return _type_of(selects[places[0]].unalias(), tables)
+
+
+def _inserted(insert: exp.Insert, place: int, tables: Tables) -> str | None:
+    """The type of the column that the value at a place of VALUES or SELECT is put into."""
     target = insert.this
     named = target.expressions if isinstance(target, exp.Schema) else []
     node = target.this if isinstance(target, exp.Schema) else target
     return _put_into(node, named, place, tables)
 
 
-def _merged(place: int, insert: exp.Insert, tables: list[tuple[str, Table]]) -> str | None:
+def _merged(place: int, insert: exp.Insert, tables: Tables) -> str | None:
     """The same of the INSERT of a MERGE."""
     merge = insert.find_ancestor(exp.Merge)
     named = insert.this.expressions if isinstance(insert.this, exp.Tuple) else []
     return None if merge is None else _put_into(merge.this, named, place, tables)
 
 
-def _put_into(
-    target: exp.Expr, named: list[exp.Expr], place: int, tables: list[tuple[str, Table]]
-) -> str | None:
+def _put_into(target: exp.Expr, named: list[exp.Expr], place: int, tables: Tables) -> str | None:
     """The type of the column at a place of those that are named, or of all."""
-    table = next((t for name, t in tables if name == fold(target.alias_or_name)), None)
+    table = next((t for name, t in tables.named if name == fold(target.alias_or_name)), None)
     if table is None:
         return None
     names = [c.name for c in named] or [c.name for c in table.columns]
     return _column_type(table, names[place]) if place < len(names) else None
 
 
-def _type_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
+def _type_of(node: exp.Expr, tables: Tables) -> str | None:
+    found = tables.values.of(node)
+    if found.kind is not None:
+        return AS_WRITTEN if found.spelled == AS_WRITTEN else found.kind
     match node:
         case exp.Column():
             of = fold(node.table) if node.table else None
-            found = {_column_type(t, node.name) for name, t in tables if of in (None, name)}
-            found.discard(None)
-            return found.pop() if len(found) == 1 else None
-        case exp.Cast():
-            return str(node.to.sql(dialect="duckdb"))
+            kinds = {_column_type(t, node.name) for name, t in tables.named if of in (None, name)}
+            kinds.discard(None)
+            return kinds.pop() if len(kinds) == 1 else None
         case exp.Literal():
-            if node.is_string:
-                return None
-            return "INTEGER" if node.is_int else "DOUBLE"
+            return None
         case exp.Subquery() if isinstance(node.this, exp.Select) and node.selects:
             return _type_of(node.selects[0].unalias(), tables)
-        case _ if isinstance(node, _OF_THEIR_OPERANDS):
-            inner = (_type_of(child, tables) for child in node.iter_expressions())
-            return next((kind for kind in inner if kind is not None), None)
-        case exp.Case():
-            kinds = (_type_of(result, tables) for result in _results(node))
-            return next((kind for kind in kinds if kind is not None), None)
-        case exp.Count() | exp.Length():
-            return "BIGINT"
-        case exp.Extract():
-            return "DECIMAL"
+    given = given_by(node, lambda one: _type_of(one, tables))
+    if given is not None:
+        return given
+    if isinstance(node, _OF_THEIR_OPERANDS):
+        inner = (_type_of(child, tables) for child in node.iter_expressions())
+        return next((kind for kind in inner if kind is not None), None)
+    if isinstance(node, exp.Case):
+        results = (_type_of(result, tables) for result in _results(node))
+        return next((kind for kind in results if kind is not None), None)
     return None
 
 

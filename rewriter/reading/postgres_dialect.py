@@ -189,6 +189,9 @@ def _changed(value: exp.Expr, context: RewriteContext) -> exp.Expr:
         elif postgres_moments.is_part_call(node):
             kind = types.of(node.expressions[1]).kind
             _put(node, "date_part", postgres_moments.extracted_part(node, kind), types)
+        elif not is_postgres and postgres_moments.is_computed_part(node):
+            made = exp.cast(node.copy(), "DOUBLE", dialect="duckdb")
+            _put(node, "date_part", made, types)
         elif is_unnamed_series(node) and (is_postgres or not is_numeric_series(node, types)):
             name_series(node)
         elif is_postgres_source(node) or (not is_postgres and is_numeric_series(node, types)):

@@ -20,7 +20,6 @@ from journal.model.schema import fold
 from journal.model.trees import is_nested
 from journal.sql.relations import ident
 from rewriter.name_resolution import position_of
-from rewriter.reading.parameter_types import AS_WRITTEN
 from rewriter.reading.postgres_jsonb_forms import (
     CANONICAL,
     canonical,
@@ -31,6 +30,7 @@ from rewriter.reading.postgres_jsonb_forms import (
 )
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_rows import is_assignment
+from rewriter.reading.taken_types import AS_WRITTEN
 from rewriter.reading.value_types import KIND, ValueTypes
 from rewriter.reading.visible_columns import names_of_source, relations_of
 

@@ -14,9 +14,9 @@ from sqlglot import exp
 from journal.model.schema import Column
 from journal.sql.jsonb_text import jsonb_text
 from rewriter.reading.inserted_columns import inserted_columns, target_table
-from rewriter.reading.parameter_types import AS_WRITTEN
 from rewriter.reading.postgres_jsonb_forms import respelled
 from rewriter.reading.postgres_rows import is_assignment
+from rewriter.reading.taken_types import AS_WRITTEN
 from rewriter.reading.value_types import ValueTypes
 
 

@@ -132,6 +132,13 @@ def is_part_call(node: exp.Expr) -> bool:
     )
 
 
+def is_computed_part(node: exp.Expr) -> bool:
+    """True for ``date_part(unit, t)`` of any unit, which stores may count in whole numbers."""
+    is_cast = isinstance(node.parent, exp.Cast) and node.parent.is_type("DOUBLE")
+    is_part = isinstance(node, exp.Anonymous) and node.name.lower() == "date_part"
+    return is_part and len(node.expressions) == 2 and not is_cast
+
+
 def extracted_part(node: exp.Expr, kind: str | None) -> exp.Expr:
     """What ``date_part`` of a moment of a type gives: a DOUBLE, for a date as of its midnight."""
     unit, moment = node.expressions

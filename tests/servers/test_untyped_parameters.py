@@ -41,12 +41,88 @@ STATEMENTS: tuple[tuple[str, tuple[str | None, ...]], ...] = (
     ("SELECT id, p * $1 FROM untyped ORDER BY 1", ("2.5",)),
     ("UPDATE untyped SET a = coalesce(a, 0) + $1 WHERE id = $2 RETURNING a", ("1", "1")),
     ("UPDATE untyped SET l = l || $1 WHERE id = $2 RETURNING l", ("{4}", "1")),
+    ("SELECT id FROM untyped WHERE j ->> 'k' = $1", ("5",)),
+    (
+        "SELECT d - $1, now() + $2 > now(), interval '1 day' * $3 FROM untyped ORDER BY 1",
+        ("2024-1-1", "1 mon", "1.5"),
+    ),
+    (
+        "SELECT date_part($1, d), date_bin($2, d, $3) FROM untyped ORDER BY 1, 2",
+        ("year", "1 day", "2024-1-1"),
+    ),
+    (
+        "SELECT date_part('year', $1::date) = 2024 AND $2 * interval '1 hour' > $3",
+        ("2024-05-06", "2", "01:00"),
+    ),
     ("SELECT nextval($1), 1 AS one", ("public.numbered_id_seq",)),
     ("SELECT CURRVAL($1)", ("numbered_id_seq",)),
     ("SELECT currval(pg_get_serial_sequence($1, $2))", ('"numbered"', "id")),
     ("SELECT setval($1::regclass, $2)", ("numbered_id_seq", "5")),
     ("SELECT setval(pg_get_serial_sequence($$numbered$$, $$id$$), $1)", ("7",)),
 )
+
+
+TYPED_SETUP = (
+    "CREATE TABLE typed (a INTEGER, b BIGINT, n NUMERIC(9, 2), f DOUBLE PRECISION, j JSONB,"
+    " l INTEGER[], w TEXT[], ts TIMESTAMP, tz TIMESTAMPTZ, d DATE, ti TIME, iv INTERVAL, t TEXT,"
+    " by BYTEA, ok BOOLEAN)"
+)
+TYPED = (
+    "tz > now() - interval '1 day' * $1 AND tz > now() + $2 AND ts > ts + $3",
+    "tz - ts > $1 AND tz - $2 > iv AND d - $3 > 3 AND ti > ti + $4 AND iv + $5 > iv",
+    "j ->> 'a' = $1 AND j ->> 'b' IN ($2) AND j ->> 'c' = ANY ($3) AND j #>> $4 = $5",
+    "j -> 'a' = $1 AND j - $2 = '{}' AND jsonb_array_length(j) > $3 AND jsonb_typeof(j) = $4",
+    "length(t) = $1 AND octet_length(by) = $2 AND position('a' IN t) = $3 AND by || $4 = by",
+    "round(n, $1) = $2 AND floor(f) = $3 AND sqrt(f) > $4 AND power(n, $5) > 1 AND n > 1.5 + $6",
+    "a + b > $1 AND a * n > $2 AND a + f > $3 AND (a > 1) = $4 AND (t IS NULL) = $5",
+    (
+        "$1 = ANY (l) AND l[1] = $2 AND w[$3] = $4 AND array_position(w, $5) > 0"
+        " AND array_remove(l, $6) = $7 AND cardinality(w) > $8 AND array_length(l, $9) = 1"
+    ),
+    (
+        "date_trunc('day', ts) = $1 AND extract(year FROM d) = $2 AND age(tz, $3) > iv"
+        " AND now() = $4 AND current_date = $5 AND tz AT TIME ZONE 'UTC' = $6 AND ts::date = $7"
+    ),
+    "left(t, $1) = $2 AND lpad(t, $3, $4) = t AND split_part(t, $5, $6) = t",
+    "a = (SELECT max(a) FROM typed HAVING sum(a) > $1 AND avg(n) > $2 AND avg(a) > $3)",
+    "nullif(a, $1) = $2 AND greatest(a, $3) > 1 AND l = ARRAY[a, $4] AND coalesce(tz, $5) > tz",
+    (
+        "EXISTS (SELECT FROM (SELECT b AS x, t AS y, n * 2 AS z FROM typed) k"
+        " WHERE x = $1 AND k.y = $2 AND z > $3)"
+    ),
+    "EXISTS (SELECT FROM generate_series(now(), $1, $2)) AND make_date($3, 1, 1) = d",
+    "EXISTS (SELECT FROM jsonb_to_recordset($1) AS r (x INTEGER)) AND to_timestamp($2) > tz",
+    "EXISTS (SELECT FROM (VALUES (1, 'x'), ($1, $2)) AS v(x, y))",
+    "EXISTS (SELECT lag(a, $1, $2) OVER (), ntile($3) OVER (), sha256($4) FROM typed)",
+    "EXISTS (SELECT a FROM typed UNION SELECT $1)",
+)
+TYPED_STATEMENTS = (
+    *(f"SELECT 1 AS one FROM typed WHERE {condition}" for condition in TYPED),
+    "INSERT INTO typed (a, tz) SELECT $1, $2",
+    "UPDATE typed SET tz = coalesce($1, now()), f = f + $2, j = jsonb_set(j, '{a}', $3)",
+    "SELECT percentile_cont($1) WITHIN GROUP (ORDER BY f), round($2, 1) FROM typed",
+    "SELECT row_number() OVER () = 1, count(*) OVER () + 1, rank() OVER () > $1",
+)
+
+
+def test_they_have_the_types_of_their_places(gateway: Connection, postgres: Connection) -> None:
+    """Drivers that encode by the types that a server names, such as pgx and asyncpg, need these."""
+    for con in (gateway, postgres):
+        con.execute(TYPED_SETUP)
+    for statement in TYPED_STATEMENTS:
+        found, wanted = (_described(con, statement) for con in (gateway, postgres))
+        assert found == wanted, statement
+    for con in (gateway, postgres):
+        con.execute("DROP TABLE typed")
+
+
+def _described(con: Connection, statement: str) -> list[object]:
+    made = con.pgconn.prepare(b"", statement.encode())
+    assert made.status == pq.ExecStatus.COMMAND_OK, (statement, made.error_message)
+    found = con.pgconn.describe_prepared(b"")
+    assert found.status == pq.ExecStatus.COMMAND_OK, (statement, found.error_message)
+    names = [(found.fname(column), found.ftype(column)) for column in range(found.nfields)]
+    return [[found.param_type(n) for n in range(found.nparams)], names]
 
 
 def _answer(con: Connection, statement: str, values: Sequence[str | None]) -> list[object]:

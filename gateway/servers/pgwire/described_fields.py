@@ -34,7 +34,7 @@ from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.sql.text_lengths import text_lengths
 from rewriter.reading.column_origins import ColumnOrigin, Columns
-from rewriter.reading.parameter_types import AS_WRITTEN
+from rewriter.reading.taken_types import AS_WRITTEN
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 

@@ -14,7 +14,12 @@ from decimal import Decimal
 from sqlglot import exp
 
 from gateway.servers.pgwire import types
-from gateway.session.description import StatementDescription, describe
+from gateway.session.description import (
+    StatementDescription,
+    describe,
+    examples_of,
+    plain_kind,
+)
 from gateway.session.session import Session
 from journal.model.plan import USER_PARAMETER
 from rewriter.statement import SqlStatement
@@ -29,37 +34,47 @@ _KINDS = {
 """Types whose values a cast leaves as they are; a numeric has as many digits as its value."""
 
 
+_OF_OPERANDS = frozenset({"INTERVAL", "DATE", "TIME", "TIMETZ", "TIMESTAMP", "TIMESTAMPTZ", "BLOB"})
+"""Types whose values may be texts, of which stores would choose another operator."""
+
+
 def describe_as_given(
     session: Session, parsed: Parsed, oids: Sequence[int]
 ) -> tuple[Parsed, StatementDescription]:
     """What a statement takes and gives, and the statement with casts to the types in ``oids``.
 
-    Only parameters whose places say no type are cast, and only where they become results.
+    Cast are parameters whose places say no type, where they become results, and operands and
+    arguments of types that operators are chosen by.
     """
-    found = describe(session, parsed)
-    given = {
-        f"{USER_PARAMETER}{place}": oid
-        for place, oid in enumerate(oids)
-        if oid and place < len(found.parameters) and found.parameters[place] is None
-    }
+    given = {f"{USER_PARAMETER}{place}": oid for place, oid in enumerate(oids) if oid}
+    kinds = {name: _kind(oid) for name, oid in given.items()}
+    found = describe(session, parsed, examples_of(kinds))
     # Calls of the session's own, such as pg_advisory_lock($1), give no parameter back.
-    if not given or not isinstance(parsed.statement, SqlStatement):
+    if not isinstance(parsed.statement, SqlStatement):
         return parsed, found
-    typed = _with_casts(parsed, parsed.statement, given)
-    numbers = dict.fromkeys((n for n, oid in given.items() if oid == types.NUMERIC.oid), Decimal(1))
+    by_place = {f"{USER_PARAMETER}{n}": kind for n, kind in enumerate(found.parameters)}
+    free = {name: oid for name, oid in given.items() if by_place.get(name, "") is None}
+    operands = {name: kinds.get(name) or plain_kind(kind) for name, kind in by_place.items()}
+    typed = _with_casts(parsed, parsed.statement, free, operands)
+    numbers = dict.fromkeys((n for n, oid in free.items() if oid == types.NUMERIC.oid), Decimal(1))
     if typed is parsed and not numbers:
         return parsed, found
-    known = describe(session, typed, numbers)
+    known = describe(session, typed, {**examples_of(kinds), **numbers})
     return typed, replace(known, parameters=found.parameters)
 
 
-def _with_casts(parsed: Parsed, statement: SqlStatement, given: dict[str, int]) -> Parsed:
-    kinds = {name: kind for name, oid in given.items() if (kind := _kind(oid)) is not None}
+def _with_casts(
+    parsed: Parsed, statement: SqlStatement, free: dict[str, int], operands: dict[str, str]
+) -> Parsed:
+    """``free`` are the types of parameters that are cast in results, ``operands`` those of all."""
+    kinds = {name: kind for name, oid in free.items() if (kind := _kind(oid)) is not None}
     ast = statement.ast.copy()
     named = []
     for node in list(ast.find_all(exp.Placeholder)):
-        kind = kinds.get(node.name)
-        if kind is None or not _is_of_result(node):
+        kind = kinds.get(node.name) if _is_of_result(node) else None
+        if kind is None and operands.get(node.name) in _OF_OPERANDS and _is_operand(node):
+            kind = operands[node.name]
+        if kind is None:
             continue
         named.append(f"{node.name} {kind}")
         cast: exp.Expr = exp.cast(node.copy(), kind, dialect="duckdb")
@@ -71,6 +86,16 @@ def _with_casts(parsed: Parsed, statement: SqlStatement, given: dict[str, int]) 
     # The text names the plan in the cache, where that of other types may stand.
     text = f"{parsed.text} -- {', '.join(named)}"
     return replace(parsed, statement=replace(statement, ast=ast), text=text)
+
+
+def _is_operand(node: exp.Expr) -> bool:
+    """True for what an operator computes with, and for an argument of a function."""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Neg):
+        above = above.parent
+    if isinstance(above, exp.Cast | exp.Connector):
+        return False
+    return isinstance(above, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.DPipe | exp.Func)
 
 
 def _kind(oid: int) -> str | None:

@@ -11,7 +11,7 @@ from gateway.servers.pgwire.messages import Field
 from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 from journal.sql.text_lengths import TextLength
-from rewriter.reading.parameter_types import AS_WRITTEN
+from rewriter.reading.taken_types import AS_WRITTEN
 
 
 @dataclass(frozen=True, slots=True)
