@@ -45,6 +45,13 @@ QUESTIONS = (
         "SELECT column_name, column_default FROM information_schema.columns"
         " WHERE table_name = 'shown' ORDER BY ordinal_position"
     ),
+    # Atlas, which migrates for ent: operators of exclusions, of which there are none.
+    (
+        "SELECT idx.ord, (CASE WHEN idx.indisexclusion THEN (SELECT conexclop[idx.ord]::regoper"
+        " FROM pg_constraint WHERE conindid = idx.indexrelid) END) AS excoper FROM (SELECT *,"
+        f" generate_series(1, array_length(indkey, 1)) AS ord FROM pg_index) AS idx"
+        f" WHERE indrelid = {_PAIRS} ORDER BY 1"
+    ),
     # Rails: the columns of a primary key, in their order.
     (
         "SELECT a.attname FROM (SELECT indrelid, indkey, generate_subscripts(indkey, 1) idx"

@@ -57,6 +57,46 @@ def _names(con: Connection, sql: str) -> tuple[object, ...]:
     detail = said.message_detail or ""
     return (
         *(said.sqlstate, said.table_name, said.column_name, said.constraint_name),
+        (said.message_primary or "").partition(" (PAL-")[0],
         # Of the whole row nothing is said.
         "" if detail.startswith("Failing row") else detail,
     )
+
+
+EXPECTED = (
+    "SELECT * FROM named_none",
+    "SELECT * FROM s_named.none",
+    "INSERT INTO named_none VALUES (1)",
+    "ALTER TABLE named_none ADD COLUMN a INTEGER",
+    "CREATE TABLE named_a (a INTEGER)",
+    "CREATE SCHEMA s_named",
+    "DROP SCHEMA s_none",
+    "SELECT named_a.none FROM named_a",
+    "SELECT none FROM named_a",
+    "SELECT zz.a FROM named_a",
+    "UPDATE named_a SET none = 1",
+    "SELECT nextval('named_none')",
+    "SELECT 1::positive",
+)
+"""What programs that make tables expect, and know by its message."""
+
+
+def test_messages_that_programs_look_for_are_postgresqls(
+    both: tuple[Connection, Connection],
+) -> None:
+    made = ("CREATE SCHEMA s_named", "CREATE DOMAIN positive AS INTEGER CHECK (value > 1)")
+    for con in both:
+        for sql in made:
+            con.execute(sql)
+    for sql in EXPECTED:
+        found, wanted = (_message(con, sql) for con in both)
+        assert found == wanted, sql
+    for con in both:
+        con.execute("DROP SCHEMA s_named")
+        con.execute("DROP DOMAIN positive")
+
+
+def _message(con: Connection, sql: str) -> str:
+    with pytest.raises(psycopg.Error) as caught:
+        con.execute(sql)
+    return (caught.value.diag.message_primary or "").partition(" (PAL-")[0]

@@ -52,7 +52,10 @@ _SPOKEN = {
     "current_catalog": "current_database",
 }
 _AMONG_TABLES = frozenset({*_SPOKEN.values(), "current_database", *_AS_RELATIONS})
-_OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
+_OBJECT_TYPES = {
+    *("regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"),
+    *("regoper", "regoperator", "regcollation", "regconfig", "regdictionary"),
+}
 _TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
 _TEXT = 25
 _BESIDE_COMMA = re.compile(r"""('[^']*'|"[^"]*")|,\$(?=\d)""")

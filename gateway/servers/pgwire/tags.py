@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gateway.servers.pgwire.constraint_fields import constraint_fields
+from gateway.servers.pgwire.wording import postgres_wording
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
 from rewriter.name_resolution import shown_home
@@ -31,7 +32,7 @@ def text_for_clients(text: str, dialect: str, catalog: CatalogSnapshot) -> str:
     home, shown = re.escape(catalog.home), shown_home(dialect, catalog)
     if shown == catalog.home:
         return text
-    return re.sub(rf'(?<=\s){home}(?=\.\w)|(?<=\s"){home}(?=")', shown, text)
+    return re.sub(rf'(?:^|(?<=\s)){home}(?=\.\w)|(?<=\s"){home}(?=")', shown, text)
 
 
 def error_for_clients(
@@ -50,7 +51,7 @@ def error_fields(error: PalimpsestError, text: str = "", severity: str = "ERROR"
         "S": severity,
         "V": severity,
         "C": error.sqlstate,
-        "M": f"{error.message} ({error.code.value.code})",
+        "M": f"{postgres_wording(error.message)} ({error.code.value.code})",
         "H": error.advice,
         **constraint_fields(error),
     }
