@@ -1,6 +1,7 @@
 """Results in the types that PostgreSQL gives them, where a store computes in others. Pure.
 
 avg(i), avg(i) + 1              of whole numbers and NUMERICs: a NUMERIC, which drivers do not round
+n / 3, sum(n) / count(*)        the same, also as columns of subqueries and CTEs
 sum(i)                          of BIGINTs: a NUMERIC
 length(s), ntile(4), d - e      an INTEGER
 extract(year FROM d)            a NUMERIC
@@ -17,7 +18,9 @@ import re
 from sqlglot import exp
 
 from journal.sql.relations import ident
-from rewriter.reading.value_kinds import WHOLE_KINDS
+from rewriter.name_resolution import is_cte
+from rewriter.reading.postgres_rough_numbers import is_rough
+from rewriter.reading.value_kinds import FRACTION, WHOLE_KINDS
 from rewriter.reading.value_types import KIND, ValueTypes, results_of
 from rewriter.syntax.postgres_names import postgres_name
 
@@ -28,11 +31,7 @@ _DIGITS, _MEAN_PLACES = 38, 16
 _DECIMAL = re.compile(r"DECIMAL\((\d+), (\d+)\)")
 _WHOLE_DIGITS = 19
 _KEEPING = (exp.Neg, exp.Abs, exp.Nullif, exp.Min, exp.Max)
-_AROUND_MEANS = (
-    *(exp.Neg, exp.Abs, exp.Nullif, exp.Add, exp.Sub, exp.Mul),
-    *(exp.Coalesce, exp.Greatest, exp.Least, exp.Case),
-)
-"""What makes a NUMERIC of means, whose digits are known."""
+_TO_WHOLE = (exp.Floor, exp.Ceil, exp.Round, exp.Trunc)
 _MEAN, _SUM = f"DECIMAL({_DIGITS}, {_MEAN_PLACES})", f"DECIMAL({_DIGITS}, 0)"
 _PART = f"DECIMAL({_WHOLE_DIGITS}, 0)"
 _WHOLE_PARTS = frozenset(
@@ -54,7 +53,7 @@ def cast_results(tree: exp.Expr, types: ValueTypes) -> None:
     for output in list(_outputs(tree)):
         value = output.unalias()
         kind = _kind_of(value, types)
-        if kind is None:
+        if kind is None or _is_ordered_by(output, value):
             continue
         is_mean = kind not in {_SUM, _PART, "INTEGER"}
         shown = exp.cast(value.copy(), "VARCHAR", dialect="duckdb") if is_mean else value
@@ -64,9 +63,35 @@ def cast_results(tree: exp.Expr, types: ValueTypes) -> None:
         output.replace(exp.Alias(this=made, alias=ident(name)))
 
 
+def _is_ordered_by(output: exp.Expr, value: exp.Expr) -> bool:
+    """True for an expression by which distinct rows are ordered, which must be among them."""
+    query = output.parent
+    order = query.args.get("order") if query is not None and query.args.get("distinct") else None
+    return order is not None and any(part.this == value for part in order.expressions)
+
+
 def _outputs(tree: exp.Expr) -> list[exp.Expr]:
     query = tree.expression if isinstance(tree, exp.Create) else tree
-    return query.expressions if isinstance(query, exp.Select) else []
+    if not isinstance(query, exp.Select):
+        return []
+    inner = _all_of(query)
+    return query.expressions if inner is None else _outputs(inner)
+
+
+def _all_of(query: exp.Select) -> exp.Expr | None:
+    """The query of which another one gives all columns as they are; None if there is none."""
+    source = query.args.get("from_")
+    is_all = len(query.expressions) == 1 and type(query.expressions[0]) is exp.Star
+    if not is_all or source is None or query.args.get("joins") or query.args.get("laterals"):
+        return None
+    if isinstance(source.this, exp.Subquery):
+        return source.this.unnest()
+    if not isinstance(source.this, exp.Table) or not is_cte(source.this):
+        return None
+    named = source.this.name
+    others = [table for table in query.root().find_all(exp.Table) if table.name == named]
+    ctes = [cte for cte in query.ctes if cte.alias == named]
+    return ctes[0].this if len(others) == 1 and len(ctes) == 1 else None
 
 
 def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
@@ -76,10 +101,10 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
         inner = inner.this
     if types.context.capabilities.postgres_functions:
         return None
-    if isinstance(inner, exp.Avg):
+    if isinstance(inner, exp.Avg) and not is_rough(inner.this, types):
         return _mean_of(types.of(inner.this).kind or "")
-    if isinstance(inner, exp.Sum):
-        return _SUM if types.of(inner.this).kind in _SUMMED else None
+    if isinstance(inner, exp.Sum) and types.of(inner.this).kind in _SUMMED:
+        return _SUM
     if isinstance(inner, exp.Sub):
         kinds = [types.of(side).kind for side in (inner.this, inner.expression)]
         if kinds == ["DATE", "DATE"]:
@@ -88,9 +113,16 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
         return "INTEGER"
     if isinstance(inner, exp.Extract) and inner.name.upper() in _WHOLE_PARTS:
         return _PART
-    has_mean = isinstance(inner, _AROUND_MEANS) and inner.find(exp.Avg) is not None
-    size = _size(inner, types) if has_mean else None
-    places = 0 if size is None else min(_DIGITS - size[0], _MEAN_PLACES)
+    if isinstance(inner, _TO_WHOLE) and not inner.args.get("decimals"):
+        return _SUM if is_rough(inner.this, types) else None
+    if not is_rough(inner, types):
+        return None
+    is_quotient = isinstance(inner, exp.Div)
+    size = _size(inner.this if is_quotient else inner, types)
+    if size is None or is_quotient:
+        # It hardly ever has all the digits before the point that its type has room for.
+        return _MEAN if size is None or size[0] <= _DIGITS - FRACTION else None
+    places = min(_DIGITS - size[0], _MEAN_PLACES)
     return f"DECIMAL({_DIGITS}, {places})" if places > 0 else None
 
 

@@ -496,7 +496,7 @@ def test_names_that_differ_in_capitals_alone_are_not_mixed_up(store: Store) -> N
 
 @pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has other functions")
-def test_means_and_sums_are_numerics_to_drivers(store: Store) -> None:
+def test_means_sums_and_quotients_are_numerics_to_drivers(store: Store) -> None:
     con = store.connect(dialect="postgres", autocommit=True)
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n BIGINT, d NUMERIC(5, 2), r REAL)")
     con.execute("INSERT INTO t VALUES (1, 1, 1.50, 1), (2, 2, 2.50, 2)")
@@ -504,3 +504,31 @@ def test_means_and_sums_are_numerics_to_drivers(store: Store) -> None:
     found = con.execute(query).fetchall()[1]
     assert found == (Decimal(2), Decimal("2.5"), Decimal("1.5"), Decimal(2), 2.0)
     assert [type(value) for value in found] == [Decimal] * 4 + [float]
+    for query, wanted in QUOTIENTS:
+        found = con.execute(query).fetchall()[0]
+        assert found == wanted, query
+        assert [type(value) for value in found] == [type(value) for value in wanted], query
+    con.execute("CREATE TABLE u AS SELECT d / n AS q FROM t WHERE k = 1")
+    assert con.execute("SELECT q, pg_typeof(q) FROM u").fetchall() == [(Decimal("1.5"), "numeric")]
+
+
+QUOTIENTS = (
+    (
+        "SELECT d / 4, n / 2, n / 2.0, d / r FROM t WHERE k = 1",
+        (Decimal("0.375"), 0, Decimal("0.5"), 1.5),
+    ),
+    (
+        "SELECT sum(d) / count(*), floor(d / 2) FROM t WHERE k = 1 GROUP BY d",
+        (Decimal("1.5"), Decimal(0)),
+    ),
+    ("WITH s AS (SELECT avg(d) AS a FROM t) SELECT a, a * 2 FROM s", (Decimal(2), Decimal(4))),
+    (
+        "WITH s AS (SELECT avg(d) AS a, d / 5 FROM t GROUP BY d) SELECT * FROM s ORDER BY 1",
+        (Decimal("1.5"), Decimal("0.3")),
+    ),
+    (
+        "SELECT (SELECT avg(d) FROM t) / 2, coalesce(NULL, avg(n)) FROM t",
+        (Decimal(1), Decimal("1.5")),
+    ),
+)
+"""What queries give in the first row."""
