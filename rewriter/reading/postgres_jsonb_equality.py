@@ -65,8 +65,15 @@ def equates_jsonb(node: exp.Expr, types: ValueTypes) -> bool:
         case exp.Window():
             return _any_jsonb(node.args.get("partition_by") or [], types)
         case exp.Ordered():
-            return _is_jsonb(_sort_value(node), types)
+            return not _is_plain_term(node) and _is_jsonb(_sort_value(node), types)
     return not is_assignment(node) and any(_any_jsonb(c, types) for c in _compared_values(node))
+
+
+def _is_plain_term(node: exp.Ordered) -> bool:
+    """True for a term of an index that compares nothing, and is kept as it is written."""
+    create = node.find_ancestor(exp.Create)
+    is_term = isinstance(node.parent, exp.IndexParameters)
+    return is_term and create is not None and not create.args.get("unique")
 
 
 def equate_jsonb(holder: exp.Expr, types: ValueTypes) -> None:

@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from gateway.servers.pg_catalog import numbering
 from gateway.servers.pg_catalog.definitions import (
+    ACCESS_METHODS,
+    BTREE,
     check_definition,
     foreign_key_definition,
     index_definition,
@@ -131,8 +133,6 @@ class CatalogContents:
             datdba=numbering.OWNER, datcollate="C", datctype="C", datallowconn=True,
             datistemplate=False, datconnlimit=-1, datlocprovider="c", dattablespace=1663,
         )  # fmt: skip
-        self._add("pg_am", oid=2, amname="heap", amtype="t", amhandler="heap_tableam_handler")
-        self._add("pg_am", oid=403, amname="btree", amtype="i", amhandler="bthandler")
         self._add("pg_tablespace", oid=1663, spcname="pg_default", spcowner=numbering.OWNER)
 
     def _add_relation(self, relation: Table | View, kind: str, columns: int, **more: Any) -> int:
@@ -181,7 +181,7 @@ class CatalogContents:
             shown = [names[c] for c in columns]
             self._add_index(table, index, name, numbers, is_unique=True, is_primary=is_primary)
             terms = [quote_name(column) for column in shown]
-            text = index_definition(shown_name, name, terms, unique=True)
+            text = index_definition(shown_name, Index(name, (), (), unique=True), terms)
             self._add("index_definitions", oid=index, place=0, definition=text)
             self._add_constraint(
                 table, numbering.part_oid(table, next(next_part)), name, "p" if is_primary else "u",
@@ -301,13 +301,13 @@ class CatalogContents:
 
     def _add_index(
         self, table: Table, oid: int, name: str, numbers: list[int], *, is_unique: bool,
-        is_primary: bool = False, **more: Any,
+        is_primary: bool = False, method: str = "", **more: Any,
     ) -> None:  # fmt: skip
         schema = numbering.schema_oid(table.name.schema, self._catalog)
         row = {
-            "oid": oid, "relname": name, "relnamespace": schema, "relkind": "i", "relam": 403,
-            "relnatts": len(numbers), "reltuples": -1.0, "relispopulated": True, **_ALIVE,
-            **_NO_FLAGS,
+            "oid": oid, "relname": name, "relnamespace": schema, "relkind": "i",
+            "relam": ACCESS_METHODS.get(method, BTREE), "relnatts": len(numbers),
+            "reltuples": -1.0, "relispopulated": True, **_ALIVE, **_NO_FLAGS,
         }  # fmt: skip
         self._add("pg_class", **row)
         self._add(
@@ -339,12 +339,12 @@ class CatalogContents:
         computed = [shown for shown, term in pairs if not term.is_column]
         predicate = found.predicate and self._expression(table, found.predicate)
         self._add_index(
-            table, number, found.name, numbers, is_unique=found.unique, indpred=predicate,
-            indexprs=", ".join(computed) or None,
+            table, number, found.name, numbers, is_unique=found.unique, method=found.method,
+            indpred=predicate, indexprs=", ".join(computed) or None,
             indoption=[t.descending + 2 * t.nulls_first for t in found.terms],
         )  # fmt: skip
         ordered = [ordered_term(*pair) for pair in pairs]
-        text = index_definition(name, found.name, ordered, unique=found.unique, predicate=predicate)
+        text = index_definition(name, found, ordered, predicate)
         self._add("index_definitions", oid=number, place=0, definition=text)
         for place, (shown, term) in enumerate(pairs, 1):
             if not term.is_column:
@@ -365,7 +365,7 @@ class CatalogContents:
             "connamespace": numbering.schema_oid(table.name.schema, self._catalog),
             "condeferred": False, "convalidated": True, "conrelid": numbering.relation_oid(table),
             "contypid": 0, "conindid": 0, "conparentid": 0, "confrelid": 0, "conislocal": True,
-            "coninhcount": 0, "connoinherit": True, **more,
+            "coninhcount": 0, "connoinherit": kind != "c", **more,
         }  # fmt: skip
         self._add("pg_constraint", **row)
         self._describe(oid, "pg_constraint", 0, dict(table.constraint_comments).get(fold(name)))

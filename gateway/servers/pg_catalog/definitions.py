@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from journal.model.foreign_key import ForeignKey
 from journal.model.schema import Table, TableName
-from journal.model.table_index import IndexTerm
+from journal.model.table_index import Index, IndexTerm
 from rewriter.reading.postgres_quoting import RESERVED
 
+BTREE = 403
+ACCESS_METHODS = {"hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}
+"""The numbers of PostgreSQL's methods that are no btree, as CREATE INDEX .. USING names them."""
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -59,18 +62,14 @@ def ordered_term(shown: str, term: IndexTerm) -> str:
 
 
 def index_definition(
-    table: TableName,
-    name: str,
-    terms: Sequence[str],
-    *,
-    unique: bool,
-    predicate: str | None = None,
+    table: TableName, index: Index, terms: Sequence[str], predicate: str | None = None
 ) -> str:
     """``CREATE UNIQUE INDEX i ON public.t USING btree (a DESC, lower(b))``; terms are SQL."""
     where = f" WHERE {predicate}" if predicate else ""
+    method = index.method if index.method in ACCESS_METHODS else "btree"
     return (
-        f"CREATE {'UNIQUE ' if unique else ''}INDEX {quote_name(name)} ON"
-        f" {quote_name(table.schema)}.{quote_name(table.name)} USING btree"
+        f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {quote_name(index.name)} ON"
+        f" {quote_name(table.schema)}.{quote_name(table.name)} USING {method}"
         f" ({', '.join(terms)}){where}"
     )
 

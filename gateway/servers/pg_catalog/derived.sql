@@ -40,6 +40,11 @@ SELECT reltype, relname, relnamespace, relowner, -1, false, 'c', 'C', false, tru
     'record_in', 'record_recv', 'd', 'x', false, 0, -1, 0, 0
 FROM pgc.pg_class
 WHERE reltype <> 0;
+INSERT INTO pgc.pg_am (oid, amname, amtype, amhandler) VALUES
+    (2, 'heap', 't', 'heap_tableam_handler'), (403, 'btree', 'i', 'bthandler'),
+    (405, 'hash', 'i', 'hashhandler'), (783, 'gist', 'i', 'gisthandler'),
+    (2742, 'gin', 'i', 'ginhandler'), (4000, 'spgist', 'i', 'spghandler'),
+    (3580, 'brin', 'i', 'brinhandler');
 INSERT INTO pgc.pg_opclass
     (oid, opcmethod, opcname, opcnamespace, opcowner, opcfamily, opcintype, opcdefault, opckeytype)
 SELECT oid, 403, opcname, 11, 10, opcfamily, opcintype, true, opckeytype

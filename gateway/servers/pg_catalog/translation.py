@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
+from gateway.servers.pg_catalog.guarded_subqueries import guard_subqueries
 from gateway.servers.pg_catalog.numbering import CATALOGS
 from gateway.servers.pg_catalog.object_casts import object_cast
 from gateway.servers.pg_catalog.patterns import spell_escapes, spell_patterns
@@ -173,6 +174,7 @@ def translated(ast: exp.Expr) -> str:
         if changed is not node:
             node.replace(changed)
     spell_escapes(found)
+    guard_subqueries(found)
     for call in list(found.find_all(exp.Format, exp.Anonymous)):
         arguments = (
             call.expressions if isinstance(call, exp.Anonymous) else [*call.iter_expressions()]
