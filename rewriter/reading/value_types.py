@@ -39,7 +39,14 @@ _KEEPING = (
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 _OF_ARRAYS = (exp.ArrayAppend, exp.ArrayPrepend, exp.ArrayConcat, exp.ArrayRemove)
 _DEPTH_MAX = 16
+_TEXTS = (
+    *(exp.MD5, exp.Upper, exp.Lower, exp.Initcap, exp.Replace, exp.Left, exp.Right, exp.Pad),
+    *(exp.Repeat, exp.Concat, exp.ConcatWs, exp.RegexpReplace, exp.Reverse, exp.SplitPart, exp.Chr),
+    exp.Translate,
+)
+"""What gives a text, of whatever it is."""
 _MADE_KINDS: dict[type[exp.Expr], str] = {
+    **dict.fromkeys(_TEXTS, "VARCHAR"),
     **dict.fromkeys((exp.Interval, exp.JustifyDays, exp.JustifyHours), "INTERVAL"),
     exp.JustifyInterval: "INTERVAL",
     exp.CurrentDate: "DATE",

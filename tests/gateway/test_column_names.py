@@ -38,6 +38,9 @@ sum(x) OVER (ORDER BY x) | sum
 mod(x, 2) | mod
 x % 2 | ?column?
 mod(x, 2) % 2 | ?column?
+mod(x, 2)::text::double precision | mod
+mod(x, 2)::numeric(3, 1) + 1 | ?column?
+upper('a')::text LIKE 'A' | ?column?
 trim(s) | btrim
 date '2020-01-01' | date
 extract(year FROM d) | extract

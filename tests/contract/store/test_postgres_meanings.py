@@ -83,6 +83,10 @@ def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
         ("format('%s %s %s', b, f, d)", ("t 100 1 mon -2 days +03:04:05.5",)),
         ("ARRAY(SELECT k FROM t)::text, array_agg(k)::text", ("{1}", "{1}")),
         (
+            "array_agg(upper(a[1]))::text, 'x' || ARRAY[left('b,c', 2)]::text",
+            ('{"A B"}', 'x{"b,"}'),
+        ),
+        (
             "justify_hours('36 hours')::text, justify_days('-35 days')::text",
             ("1 day 12:00:00", "-1 mons -5 days"),
         ),
