@@ -63,6 +63,13 @@ def spell_since_1970(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     return made
 
 
+def spell_mean(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
+    """``avg`` of moments, of which PostgreSQL has that of intervals alone."""
+    if types.kind_of(node) not in {"TIMESTAMP", "TIMESTAMPTZ", "TIME"}:
+        return None
+    return exp.AnonymousAggFunc(this="mean_moment", expressions=[node.this.copy()])
+
+
 SINCE_1970 = frozenset({"epoch_us", "epoch_ns"})
 """What the parser takes for calls like others."""
 

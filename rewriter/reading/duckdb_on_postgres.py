@@ -59,6 +59,7 @@ from rewriter.reading.duckdb_moments import (
     spell_infinite,
     spell_interval,
     spell_later,
+    spell_mean,
     spell_since_1970,
 )
 from rewriter.reading.duckdb_names import (
@@ -377,9 +378,8 @@ _SPELLED: dict[type[exp.Expr], Spell] = {
     exp.Sum: _sum,
     **dict.fromkeys((exp.Floor, exp.Ceil), spell_whole),
     exp.Round: spell_rounded,
-    **dict.fromkeys(
-        (exp.Avg, exp.LogicalAnd, exp.LogicalOr, exp.First, exp.Last, exp.Mode), _of_null
-    ),
+    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr, exp.First, exp.Last, exp.Mode), _of_null),
+    exp.Avg: lambda node, types: _of_null(node, types) or spell_mean(node, types),
     **dict.fromkeys((exp.BitwiseAndAgg, exp.BitwiseOrAgg, exp.BitwiseXorAgg), _of_null),
     **dict.fromkeys((exp.Sin, exp.Cos, exp.Tan, exp.Cot, exp.Asin, exp.Acos), spell_boundless),
     **dict.fromkeys((exp.Sqrt, exp.Ln, exp.Log), spell_boundless),

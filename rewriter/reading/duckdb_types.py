@@ -51,6 +51,11 @@ _DOUBLE_CALLS = frozenset(
     " jaccard julian cosine_distance".split()
 )
 
+MEANS = {
+    **dict.fromkeys(("DATE", "TIMESTAMP"), "TIMESTAMP"),
+    **{kind: kind for kind in ("TIMESTAMPTZ", "TIME", "INTERVAL")},
+}
+"""Of which type the mean of moments is."""
 _ROUNDED = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _KINDS: dict[type[exp.Expr], str] = {
     exp.Factorial: "HUGEINT",
@@ -84,6 +89,8 @@ class DuckDBTypes(ValueTypes):
         if isinstance(node, exp.Literal) and node.is_int and int(node.name) > _LARGEST[3]:
             largest = _LARGEST[4] + isinstance(node.parent, exp.Neg)
             return "HUGEINT" if int(node.name) <= largest else "DOUBLE"
+        if isinstance(node, exp.Avg) and (mean := MEANS.get(self._short(node.this, depth) or "")):
+            return mean
         if type(node) in _KINDS:
             return _KINDS[type(node)]
         if isinstance(node, exp.If) and node.args.get("false") is not None:

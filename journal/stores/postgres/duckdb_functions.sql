@@ -508,6 +508,14 @@ BEGIN
     RETURN regexp_replace(normalize($1, NFD), '[\u0300-\u036f]', '', 'g');
 END $$
 
+-- The time between two moments; on the last day of a month one is complete from any later day on.
+CREATE OR REPLACE FUNCTION _palimpsest.age_to_end(first timestamp, last timestamp)
+RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT age(last, CASE WHEN extract(DAY FROM last + interval '1 day') = 1 AND days > 0
+                          THEN first - days * interval '1 day' ELSE first END)
+    FROM (SELECT extract(DAY FROM first)::integer - extract(DAY FROM last)::integer AS days) AS more
+$$
+
 -- Whole units between two moments, where date_diff counts the boundaries.
 CREATE OR REPLACE FUNCTION _palimpsest.date_sub(unit text, first timestamp, last timestamp)
 RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
@@ -531,9 +539,11 @@ RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
         WHEN lower(unit) ~ '^(millisecond|msec|ms)s?$' THEN seconds * 1000
         WHEN lower(unit) ~ '^(microsecond|usec|us)s?$' THEN seconds * 1000000
         ELSE (unit || ' is no unit of time')::numeric END)::bigint
-    FROM (SELECT extract(YEAR FROM age(last, first))::numeric * 12
-                 + extract(MONTH FROM age(last, first))::numeric AS months,
+    FROM (SELECT CASE WHEN first > last THEN -1 ELSE 1 END
+                 * (extract(YEAR FROM apart)::numeric * 12 + extract(MONTH FROM apart)::numeric)
+                 AS months,
                  extract(EPOCH FROM last - first)::numeric AS seconds
+          FROM _palimpsest.age_to_end(least(first, last), greatest(first, last)) AS apart
           WHERE pg_catalog.isfinite(first) AND pg_catalog.isfinite(last)) AS apart
 $$
 

@@ -32,6 +32,18 @@ _OF_NUMBERS = {
     "geometric_mean": "geomean",
 }
 """Aggregates that look at all their numbers again, and the functions that do."""
+_MOMENTS = (
+    ("timestamp", "timestamp 'epoch'", "timestamp"),
+    ("timestamptz", "timestamptz 'epoch'", "timestamptz"),
+    ("date", "timestamp 'epoch'", "timestamp"),
+    ("time", "time '00:00'", "time"),
+)
+"""What has a mean, from when it is counted, and the type of the mean."""
+_MEAN_MOMENT = (
+    "CASE WHEN $1[2] > 0 THEN {start} + (sign($1[1]) * ceil(abs($1[1] / $1[2]) - 0.5))"
+    "::double precision * interval '1 microsecond' END"
+)
+"""Half a microsecond is left out."""
 _AS_THEY_ARE = ("smallint", "integer", "bigint", "numeric", "boolean", "text")
 """Types whose texts are DuckDB's as well."""
 _UNDEFINED = {
@@ -57,6 +69,15 @@ def statements() -> Iterator[str]:
         yield _function(f"round({given})", shown, body)
     for kind in ("timestamp", "timestamptz", "date", "time", "interval"):
         yield _function(f"epoch_ms({kind})", "bigint", _MILLISECONDS)
+    for kind, start, shown in _MOMENTS:
+        sums = "ARRAY[$1[1] + extract(EPOCH FROM $2)::numeric * 1000000, $1[2] + 1]"
+        yield _function(f"moments_summed(numeric[], {kind})", "numeric[]", sums)
+        yield _function(f"mean_of_{kind}s(numeric[])", shown, _MEAN_MOMENT.format(start=start))
+        yield (
+            f"CREATE OR REPLACE AGGREGATE _palimpsest.mean_moment({kind})"
+            " (SFUNC = _palimpsest.moments_summed, STYPE = numeric[], INITCOND = '{0,0}',"
+            f" PARALLEL = SAFE, FINALFUNC = _palimpsest.mean_of_{kind}s)"
+        )
     for kind in _AS_THEY_ARE:
         yield _function(f"shown({kind})", "text", "$1::text")
     for name, where in _UNDEFINED.items():
