@@ -188,6 +188,8 @@ KINDS: Mapping[type[exp.Expr], Spell] = {
 def _counted(sql: str, given: Sequence[exp.Expr]) -> exp.Expr | None:
     if not given:
         return None
+    if isinstance(given[0], exp.Variadic):
+        return fill(f"CAST(len(list_filter(a, LAMBDA x: {sql})) AS INTEGER)", a=given[0].this)
     each = [fill(f"CASE WHEN {sql} THEN 1 ELSE 0 END", x=exp.Paren(this=x.copy())) for x in given]
     total = each[0]
     for one in each[1:]:

@@ -30,6 +30,7 @@ from rewriter.statements.blocks import DoBlock, Run
 from rewriter.syntax import own_statements
 from rewriter.syntax.blocks import is_do, read_do
 from rewriter.syntax.constraints import without_not_deferrable
+from rewriter.syntax.cte_order import in_reading_order
 from rewriter.syntax.entities import recognise_entity
 from rewriter.syntax.function_forms import in_atomic_body, with_body_as_text
 from rewriter.syntax.generated import spell_out_generated
@@ -198,7 +199,7 @@ def _statement(
 
 def _as_in_postgres(ast: exp.Expr, text: str) -> exp.Expr:
     """A statement in words that every store takes."""
-    ast = with_words_spelled_out(ast)
+    ast = in_reading_order(with_words_spelled_out(ast))
     return bytea.mark(ast) if bytea.may_be_marked(text) else ast
 
 

@@ -5,6 +5,7 @@ CREATE TABLE t (a text COMPRESSION pglz)      the same without, as it changes no
 WITH (security_barrier)              becomes  WITH (security_barrier = true)
 JSON_OBJECT(a)                       becomes  JSON_OBJECT(a, NULL)
 t JOIN u USING (a) AS j .. j.a       becomes  t JOIN u USING (a) .. a
+ORDER BY a USING >                   becomes  ORDER BY a DESC
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from rewriter.syntax.postgres_call_words import with_known_calls
 
 _FLAGS = frozenset({"SECURITY_BARRIER", "SECURITY_INVOKER"})
 _METHODS = frozenset({"PGLZ", "LZ4", "DEFAULT"})
+_ORDERS = {"<": (TokenType.ASC, "ASC"), ">": (TokenType.DESC, "DESC")}
 _PAIRING = frozenset({",", ":", "VALUE", "KEY", "RETURNING", "ABSENT", "NULL"})
 """What stands in a call of JSON_OBJECT that names keys and values."""
 _NO_TYPE = frozenset({"(", ",", ".", "SET", "COLUMN", "ADD", "BY", "SELECT"})
@@ -37,6 +39,11 @@ def with_known_spellings(tokens: list[Token]) -> list[Token]:
             if before not in _NO_TYPE:
                 index += 2
                 continue
+        if words[index] == "USING" and behind in _ORDERS:
+            place = (token.line, token.col, token.start, tokens[index + 1].end)
+            found.append(Token(*_ORDERS[behind], *place))
+            index += 2
+            continue
         found.append(token)
         place = (token.line, token.col, token.start, token.end)
         if words[index] in _FLAGS and before in {"(", ","} and behind in {")", ","}:

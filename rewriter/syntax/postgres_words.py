@@ -177,7 +177,10 @@ def _spell_out_arguments(last: exp.Variadic) -> None:
         if isinstance(array, exp.Cast) and kind is None and array.is_type(exp.DType.ARRAY):
             kind = next(iter(array.to.expressions), None)
         array = array.this
-    if isinstance(array, exp.Array) and array.expressions:
+    is_query = isinstance(array, exp.Array) and any(
+        isinstance(part, exp.Query) for part in array.expressions
+    )
+    if isinstance(array, exp.Array) and array.expressions and not is_query:
         given = array.expressions
         last.replace(given if kind is None else [exp.cast(each, kind.copy()) for each in given])
 

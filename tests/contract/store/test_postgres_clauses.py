@@ -207,6 +207,13 @@ def test_recursive_queries_of_every_form(store: Store) -> None:
     ):
         query = f"WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL {term}) SELECT max(n) FROM x"
         assert con.execute(query).fetchall() == [(3,)], term
+    con.execute("CREATE TABLE b (n INTEGER PRIMARY KEY)")
+    for parts in (
+        "a AS (SELECT n FROM b), b AS (SELECT n + 1 AS n FROM c), c AS (SELECT 2 AS n)",
+        "a AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM a WHERE n < (TABLE b)), b AS (SELECT 3)",
+    ):
+        query = f"WITH RECURSIVE {parts} SELECT n FROM a ORDER BY n USING > LIMIT 1"
+        assert con.execute(query).fetchall() == [(3,)], parts
 
 
 def test_what_postgresql_calls_ambiguous_or_its_own_is_refused(store: Store) -> None:

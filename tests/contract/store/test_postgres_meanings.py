@@ -87,6 +87,10 @@ def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
             ('{"A B"}', 'x{"b,"}'),
         ),
         (
+            "num_nulls(VARIADIC ARRAY(SELECT k FROM t)), num_nonnulls(VARIADIC '{1,NULL}'::int[])",
+            (0, 1),
+        ),
+        (
             "justify_hours('36 hours')::text, justify_days('-35 days')::text",
             ("1 day 12:00:00", "-1 mons -5 days"),
         ),
