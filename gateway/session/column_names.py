@@ -203,7 +203,8 @@ def _called(item: Sequence[Token]) -> str | None:
 
 _OPERATORS = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.In, exp.Between),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.Connector),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.Connector, exp.Like, exp.ILike),
+    *(exp.RegexpLike, exp.RegexpILike, exp.SimilarTo, exp.NullSafeEQ, exp.NullSafeNEQ),
 )
 """What stands behind a call makes something else of it: ``rank() OVER w = 1``."""
 _OWN_SYNTAX = frozenset(
