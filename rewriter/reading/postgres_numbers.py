@@ -67,8 +67,10 @@ def spell_number(node: exp.Expr, types: ValueTypes) -> None:
         left = node.this
         if any(_is_numeric(side, types) for side in _operands(node)):
             left = exp.cast(left, "DOUBLE", dialect="duckdb")
+        # Before its operands move to the other node, where nothing says what their columns are.
+        kind = types.of(node).kind
         quotient = exp.IntDiv(this=left, expression=node.expression)
-        quotient.meta[KIND] = types.of(node).kind
+        quotient.meta[KIND] = kind
         node.replace(quotient)
 
 

@@ -1,6 +1,7 @@
 """PostgreSQL's rounding, which goes by the types that it gives numbers. Pure.
 
 round(n), trunc(n), sign(n)    of a whole number: a DOUBLE, whose half is a fraction
+round(2.5::float8)             of a DOUBLE: halves to the even number
 round(n, 1)                    of one: NUMERIC
 round(2.675 * x, 2)            of a NUMERIC that the store has as a DOUBLE: by its digits
 """
@@ -11,6 +12,7 @@ from sqlglot import exp
 
 from journal.sql.builders import fill
 from rewriter.reading.postgres_aggregates import MEANS
+from rewriter.reading.postgres_rough_numbers import is_float
 from rewriter.reading.value_kinds import WHOLE_KINDS
 from rewriter.reading.value_types import KIND, ValueTypes
 
@@ -47,12 +49,23 @@ def _is_rough(node: exp.Expr, types: ValueTypes) -> bool:
 def spell_rounded(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """``round`` and ``trunc`` that give what PostgreSQL's do; None for those that do."""
     whole = _of_whole(node, types)
+    if whole is None and node.args.get("decimals") is None and isinstance(node, exp.Round):
+        return _to_even(node, types)
     if whole is not None or node.args.get("decimals") is None:
         return whole
     if not is_inexact(node.this, types):
         return None
     made = node.copy()
     made.set("this", fill(_EXACT, x=node.this))
+    return made
+
+
+def _to_even(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """The same of a floating-point number; None for others, and where the store does it."""
+    if types.context.capabilities.postgres_functions or not is_float(node.this, types):
+        return None
+    made = fill("round_even(x, 0)", x=node.this)
+    made.meta[KIND] = types.of(node.this).kind or "DOUBLE"
     return made
 
 
