@@ -77,6 +77,12 @@ def spell_dims(array: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return fill("CASE WHEN len(a) > 0 THEN dims END", a=array, dims=whole)
 
 
+def spell_ndims(array: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``array_ndims(a)`` of a known type; None for others."""
+    depth = dimensions(array, types)
+    return fill("CASE WHEN len(a) > 0 THEN n END", a=array, n=depth) if depth else None
+
+
 def spell_length(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """``array_length(a, n)`` for more dimensions than there are; None for others."""
     wanted, depth = node.args.get("expression"), dimensions(node.this, types)

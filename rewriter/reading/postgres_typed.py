@@ -293,6 +293,7 @@ TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     "bit_count": (1, _of_one(count_bits)),
     "cardinality": (1, _of_one(postgres_arrays.spell_cardinality)),
     "array_dims": (1, _of_one(postgres_arrays.spell_dims)),
+    "array_ndims": (1, _of_one(postgres_arrays.spell_ndims)),
     "octet_length": (1, _of_one(_octets)),
     "pg_typeof": (1, _of_one(spell_typeof)),
     "to_char": (2, spell_template),

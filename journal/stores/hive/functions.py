@@ -82,6 +82,7 @@ def _cast(node: exp.Expr) -> exp.Expr | None:
     given = literal_bytes(node)
     if given is None:
         made = enums.cast(node) or hive_json.cast(node) or numbers.cast_to_whole(node)
+        made = made or numbers.float_as_text(node)
         made = made or moment_parts.time_of_day(node) or moment_parts.instant_as_text(node)
         return made or as_text(node)
     return call("unhex", given.hex())

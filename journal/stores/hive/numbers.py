@@ -1,6 +1,7 @@
 """Numbers that Spark makes otherwise: casts to whole ones, divisions, shifts and logarithms.
 
     CAST(2.7 AS INTEGER)    3, where Spark cuts off; of a DOUBLE the even neighbour of a half
+    CAST(1e20 AS VARCHAR)   1e+20, where Spark says 1.0E20, and 1.0E7 of what has no exponent
     log(100)                2, where Spark takes the natural logarithm
     isnan(NULL)             NULL
 
@@ -16,6 +17,7 @@ from journal.sql.builders import call, fill, is_null
 from journal.stores.hive.known_types import KnownTypes
 
 _NOTE = "palimpsest_rounded"
+_FLOAT = "palimpsest_float"
 _WHOLE = frozenset(
     {
         *(exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT),
@@ -27,6 +29,23 @@ _UNKNOWN = (
     "CASE WHEN typeof(x) IN ('double', 'float') THEN rint(CAST(x AS DOUBLE))"
     " WHEN typeof(x) LIKE 'decimal%' THEN round(CAST(x AS DECIMAL(38, 18)), 0) ELSE whole END"
 )
+_FLOATS = frozenset({exp.DType.DOUBLE, exp.DType.FLOAT})
+_TEXTS = frozenset({exp.DType.TEXT, exp.DType.VARCHAR})
+_SIGN = "CASE WHEN t LIKE '-%' THEN '-' ELSE '' END"
+_SIGNS = "regexp_replace(regexp_replace(t, 'E.*$|[-.]', ''), '0+$', '')"
+_POWER = "CAST(regexp_extract(t, 'E(-?[0-9]+)$', 1) AS INT)"
+_FLOAT_TEXT = (
+    "CASE WHEN t NOT LIKE '%E%' THEN CASE t WHEN 'Infinity' THEN 'inf' WHEN '-Infinity'"
+    " THEN '-inf' WHEN 'NaN' THEN 'nan' ELSE t END"
+    f" WHEN {_POWER} BETWEEN 7 AND 15 THEN concat({_SIGN}, rpad(substring({_SIGNS}, 1,"
+    f" {_POWER} + 1), {_POWER} + 1, '0'), '.', CASE WHEN length({_SIGNS}) > {_POWER} + 1"
+    f" THEN substring({_SIGNS}, {_POWER} + 2) ELSE '0' END)"
+    f" WHEN {_POWER} = -4 THEN concat({_SIGN}, '0.000', {_SIGNS})"
+    f" ELSE concat({_SIGN}, substring({_SIGNS}, 1, 1), CASE WHEN length({_SIGNS}) > 1 THEN"
+    f" concat('.', substring({_SIGNS}, 2)) ELSE '' END, CASE WHEN {_POWER} < 0 THEN 'e-' ELSE 'e+'"
+    f" END, CASE WHEN abs({_POWER}) < 10 THEN '0' ELSE '' END, CAST(abs({_POWER}) AS STRING)) END"
+)
+"""The text of a floating-point number of which Spark's is ``t``."""
 _COUNTS = (
     *(exp.Count, exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.Length, exp.ArraySize),
     *(exp.IntDiv, exp.Extract, exp.DateDiff, exp.CountIf, exp.Boolean, exp.Null),
@@ -35,8 +54,10 @@ _COUNTS = (
 
 
 def note_numbers(tree: exp.Expr, known: KnownTypes) -> None:
-    """Note at casts to whole numbers how what is cast is rounded."""
+    """Note at casts to whole numbers how what is cast is rounded, and texts of floats."""
     for cast in list(tree.find_all(exp.Cast)):
+        if cast.to.this in _TEXTS and not _is_read_again(cast):
+            cast.meta[_FLOAT] = _is_float(cast.this, known)
         if cast.to.this in _WHOLE:
             how = _rounded_by(cast.this, known)
             if how is not None:
@@ -69,6 +90,31 @@ def cast_to_whole(cast: exp.Expr) -> exp.Expr | None:
     made = cast.copy()
     made.set("this", rounded)
     return made
+
+
+def _is_float(value: exp.Expr, known: KnownTypes) -> bool:
+    """True for a floating-point number: one that is known, and what is computed of one."""
+    value = value.unnest()
+    if isinstance(value, exp.Neg | exp.Abs):
+        return _is_float(value.this, known)
+    if isinstance(value, exp.Avg):
+        return True
+    if isinstance(value, exp.Add | exp.Sub | exp.Mul | exp.Div):
+        return any(_is_float(side, known) for side in (value.this, value.expression))
+    kind = known.of(value)
+    return kind is not None and kind.this in _FLOATS
+
+
+def _is_read_again(cast: exp.Expr) -> bool:
+    """True for a text of which a number is made, whatever it is written like."""
+    return isinstance(cast.parent, exp.Cast) and cast.parent.is_type("decimal")
+
+
+def float_as_text(cast: exp.Expr) -> exp.Expr | None:
+    """A cast to text of what was noted as a floating-point number."""
+    if not cast.meta.get(_FLOAT) or isinstance(cast.this, exp.Literal):
+        return None
+    return exp.paren(fill(_FLOAT_TEXT, "spark", t=exp.cast(cast.this.copy(), "STRING")))
 
 
 def divided(node: exp.Expr) -> exp.Expr | None:

@@ -14,6 +14,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.records.schema import OF_HIVE_CATALOG
+from journal.sql.builders import fill
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import column
 from journal.stores.hive.types import HiveType
@@ -35,6 +36,28 @@ def renamed(query: Query, prefix: str = HELD) -> tuple[Query, frozenset[str]]:
             table.set("this", exp.to_identifier(f"{prefix}{table.name}"))
             table.set("db", None)
     return Query(holder.this, query.parameters), frozenset(names)
+
+
+_DIVIDED = "CASE WHEN y = 0 THEN error('division by zero') ELSE x / y END"
+
+
+def failing_for_zero(query: Query) -> Query:
+    """A query for DuckDB in which PostgreSQL's divisions fail for zero; often the same object."""
+    if not any(map(_is_postgres, query.ast.find_all(exp.Div))):
+        return query
+    holder = exp.Paren(this=query.ast.copy())
+    for division in reversed([d for d in holder.find_all(exp.Div) if _is_postgres(d)]):
+        sides = {"x": division.this, "y": division.expression}
+        parts = {name: exp.paren(side.copy()) for name, side in sides.items()}
+        division.replace(exp.paren(fill(_DIVIDED, **parts)))
+    return Query(holder.this, query.parameters)
+
+
+def _is_postgres(division: exp.Expr) -> bool:
+    """True for a division that goes by the types of its sides, and by another number than 0."""
+    divisor = division.expression.unnest()
+    is_never_zero = divisor.is_number and float(divisor.name) != 0
+    return bool(division.args.get("typed")) and not division.args.get("safe") and not is_never_zero
 
 
 def is_cte(table: exp.Table) -> bool:

@@ -42,7 +42,7 @@ from journal.stores.hive.literal_kinds import LiteralKinds, literal_kinds
 from journal.stores.hive.missing_tables import NOT_FOUND, explained
 from journal.stores.hive.partition_check import Presence
 from journal.stores.hive.partition_pruning import Needed
-from journal.stores.hive.queries import HELD, as_json, labels_of, renamed
+from journal.stores.hive.queries import HELD, as_json, failing_for_zero, labels_of, renamed
 from journal.stores.hive.relation_router import RelationRouter
 from journal.stores.hive.store import HiveStore
 from journal.stores.hive.tiers import SeenTiers
@@ -138,7 +138,7 @@ class HiveSession:
         """
         if not self._places.is_remote(query):
             self._places.show_records(query.ast)
-            return query
+            return query.once("local", lambda: failing_for_zero(query))
         limit = self._held_rows if rows_max is None else rows_max
         if not limit:
             return None
@@ -164,7 +164,7 @@ class HiveSession:
                     rows = self._segments.rows(self, self._tiers.names, *tier)
                 show_rows(self.local, tier[0], f"{HELD}{name}", rows)
                 self._shown.add(f"{HELD}{name}")
-        return kept[0]
+        return kept[0].once("local", lambda: failing_for_zero(kept[0]))
 
     def put_remote(self, name: str, rows: exp.Query) -> None:
         """Let queries read rows that are in Spark as relation ``name``."""

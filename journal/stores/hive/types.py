@@ -153,6 +153,18 @@ def _instant(value: Any) -> datetime.datetime:
     return found if found.tzinfo is not None else found.replace(tzinfo=datetime.UTC)
 
 
+def _span(value: Any) -> datetime.timedelta:
+    """``-33 12:30:00.5``: all of it has the sign."""
+    found = _SPAN.fullmatch(str(value))
+    if found is None:
+        raise ValueError(value)
+    sign, days, hours, minutes, seconds, fraction = found.groups()
+    micros = int((fraction or "").ljust(6, "0")[:6])
+    parts = {"hours": int(hours), "minutes": int(minutes), "seconds": int(seconds)}
+    span = datetime.timedelta(days=int(days), microseconds=micros, **parts)
+    return -span if sign else span
+
+
 def instants_in_zone(values: list[Any], zone: str) -> list[Any]:
     """Instants whose local times in a zone were read as those of UTC.
 
@@ -173,6 +185,7 @@ def instants_in_zone(values: list[Any], zone: str) -> list[Any]:
 
 INSTANT = HiveType("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC"), convert=_instant)
 _MOMENT = pa.timestamp("us")
+_SPAN = re.compile(r"(-)?(\d+) (\d+):(\d+):(\d+)(?:\.(\d+))?")
 _KINDS = {
     "boolean": HiveType("BOOLEAN", pa.bool_()),
     "tinyint": HiveType("TINYINT", pa.int8()),
@@ -189,6 +202,7 @@ _KINDS = {
     "date": HiveType("DATE", pa.date32(), convert=_date),
     "timestamp_ntz": HiveType("TIMESTAMP", pa.timestamp("us"), convert=_naive),
     "timestamp": INSTANT,
+    "interval day to second": HiveType("INTERVAL", pa.month_day_nano_interval(), convert=_span),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -48,6 +48,44 @@ def test_times_of_day_and_intervals_are_cast(store: Store) -> None:
     found = con.execute("SELECT t, i::text FROM t WHERE k = 2").fetchall()
     assert found == [(time(2, 0), "10:20:00")]
     assert con.execute("SELECT normalize('e\u0301') = 'é'").fetchall() == [(True,)]
+
+
+FLOATS = (
+    *((1.5, "1.5"), (1e20, "1e+20"), (1e15, "1e+15"), (1e-5, "1e-05"), (123456789.25,) * 2),
+    *((0.00012345, "0.00012345"), (-1.5e-7, "-1.5e-07"), (1e7, "10000000"), (-1e300, "-1e+300")),
+    *((999999999999999.9, "999999999999999.9"), (float("inf"), "Infinity"), (None, None)),
+)
+
+
+@pytest.mark.drifts(toy="it has other texts of numbers")
+def test_floating_point_numbers_have_the_texts_of_postgresql(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, f DOUBLE PRECISION)")
+    with con.cursor() as cursor:
+        rows = [(place, value) for place, (value, _) in enumerate(FLOATS)]
+        cursor.executemany("INSERT INTO t VALUES (%s, %s)", rows)
+    wanted = [None if text is None else str(text) for _, text in FLOATS]
+    found = con.execute("SELECT f::text, 'x' || f FROM t ORDER BY k").fetchall()
+    assert [row[0] for row in found] == wanted
+    assert [row[1] for row in found] == [text and f"x{text}" for text in wanted]
+    found = con.execute("SELECT (f * 2)::text FROM t WHERE k IN (0, 1) ORDER BY k").fetchall()
+    assert found == [("3",), ("2e+20",)]
+
+
+@pytest.mark.drifts(toy="it has other moments and lists")
+def test_spans_depths_and_divisions_are_those_of_postgresql(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMP, a INT[])")
+    con.execute(
+        "INSERT INTO t VALUES (1, '2024-01-03 10:00', '{1,2}'), (2, '2023-12-30 23:59:58.5', NULL)"
+    )
+    query = "SELECT p - timestamp '2024-01-01', array_ndims(a) FROM t ORDER BY k"
+    before = -timedelta(days=1, seconds=1.5)
+    assert con.execute(query).fetchall() == [(timedelta(days=2, hours=10), 1), (before, None)]
+    for division in ("1 / 0.0", "1.5::float8 / 0", "k / 0.0 FROM t"):
+        with pytest.raises(gateway.Error) as raised:
+            con.execute(f"SELECT {division}").fetchall()
+        assert raised.value.sqlstate == "22012", division
 
 
 @pytest.mark.drifts(toy="it has no lists", hive="it has no such functions of lists")
