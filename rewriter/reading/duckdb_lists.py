@@ -1,8 +1,9 @@
-"""Lists of whole numbers of several widths in DuckDB's dialect on a PostgreSQL store. Pure.
+"""Lists of numbers of several types in DuckDB's dialect on a PostgreSQL store. Pure.
 
 l || k                                     NULL, if one of them is
 unnest([[1], [2]])                         its lists, not the elements of these
 l = [1], l || [1], CASE .. THEN l ELSE [1] END    of the wider type, which PostgreSQL does not find
+list_has_any(l, [1.5])                     likewise of numbers of any kind
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from rewriter.reading.duckdb_types import WHOLE, DuckDBTypes
 MIXED = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.In, exp.Case, exp.Coalesce),
     *(exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.ArrayConcat, exp.DPipe, exp.ArrayContainsAll, exp.ArrayOverlaps),
+    *(exp.ArrayConcat, exp.DPipe, exp.ArrayContainsAll, exp.ArrayOverlaps, exp.ArrayContainedBy),
     exp.Anonymous,
 )
+_KEPT = (exp.Case, exp.Coalesce, exp.ArrayConcat, exp.DPipe)
+"""What gives a list again: of a type that is told of whole numbers alone."""
 _PAIRED = frozenset("list_has_any list_has_all array_has_any array_has_all".split())
+_NUMBERS = ("BOOLEAN", *WHOLE, "DECIMAL", "FLOAT", "DOUBLE")
+"""What is compared as one of the types behind it."""
 
 
 _OF_NULLS = "NULL"
@@ -31,13 +36,16 @@ def widen_lists(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     """An operation on lists that are not of one type."""
     kinds = [_element(value, types) for value in _values(node)]
     known = {kind for kind in kinds if kind}
-    if len(known) < 2:
+    if len(known) < 2 or (isinstance(node, _KEPT) and not known <= {*WHOLE, _OF_NULLS}):
         return None
-    widest = max(known - {_OF_NULLS}, key=WHOLE.index)
+    widest = max(known - {_OF_NULLS}, key=_NUMBERS.index)
     made = node.copy()
     for value, kind in zip(_values(made), kinds, strict=True):
         if kind not in {None, widest}:
-            value.replace(exp.cast(value.copy(), f"{widest}[]", dialect="duckdb"))
+            # A NUMERIC has the digits of each value.
+            name = "BIGNUM" if widest == "DECIMAL" else widest
+            number = exp.cast(value.copy(), "INT[]") if kind == "BOOLEAN" else value.copy()
+            value.replace(exp.Cast(this=number, to=exp.DataType.build(f"{name}[]", "duckdb")))
     return made
 
 
@@ -65,13 +73,13 @@ def _values(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _element(value: exp.Expr, types: DuckDBTypes) -> str | None:
-    """The type of the whole numbers in a list; None for all else."""
+    """The type of the numbers in a list, without digits; None for all else."""
     if isinstance(value, exp.Array) and value.expressions:
         if all(isinstance(part, exp.Null) for part in value.expressions):
             return _OF_NULLS
-    kind = types.of(value).kind or ""
-    name = {"INT[]": "INTEGER[]"}.get(kind, kind).removesuffix("[]")
-    return name if name in WHOLE and kind.endswith("[]") else None
+    kind, is_list, rest = (types.of(value).kind or "").partition("[")
+    name = {"INT": "INTEGER", "REAL": "FLOAT"}.get(kind, kind).partition("(")[0]
+    return name if name in _NUMBERS and is_list and rest.count("]") == 1 else None
 
 
 def spell_elements(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
