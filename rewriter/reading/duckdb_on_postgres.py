@@ -91,6 +91,7 @@ from rewriter.reading.duckdb_numbers import (
     spell_whole,
     spell_whole_quotient,
 )
+from rewriter.reading.duckdb_orders import with_distinct_inside
 from rewriter.reading.duckdb_outputs import COUNTS, named_outputs, spell_count, spell_made
 from rewriter.reading.duckdb_patterns import (
     PATTERNED,
@@ -293,6 +294,7 @@ def _select(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     made = with_outputs_in_having(made) or made
     made = put_joined_in_place(made, types.context) or made
     made = with_laterals(made) or made
+    made = with_distinct_inside(made) or made
     made = _chosen(made) or made
     return None if made is node else made
 
