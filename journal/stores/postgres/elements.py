@@ -37,13 +37,18 @@ _TYPING = (
 """Where a list is of the type of what stands beside it."""
 
 
+_EMPTY = "palimpsest_empty"
 _UNEVEN = refused(
-    "PostgreSQL", "lists whose inner lists have different lengths", "keep each list in a row"
+    "PostgreSQL",
+    "lists with inner lists that are empty or of different lengths",
+    "keep each in a row",
 )
 
 
 def _check_inner(node: exp.Expr) -> None:
     """Lists in a list are one array, which has a length in each direction."""
+    if any(_EMPTY in part.meta for part in node.expressions):
+        _UNEVEN(node)
     inner = [part for part in node.expressions if isinstance(part, exp.Array)]
     if not inner:
         return
@@ -63,7 +68,10 @@ def _empty_list(node: exp.Expr) -> exp.Expr | None:
         return None
     if isinstance(node.parent, _TYPING):
         return exp.Literal.string("{}")
-    return exp.cast(node.copy(), "INT[]", dialect="postgres")
+    made = exp.cast(node.copy(), "INT[]", dialect="postgres")
+    # As an element it would not be there: an array of empty arrays is empty.
+    made.meta[_EMPTY] = True
+    return made
 
 
 def _index(node: exp.Expr) -> exp.Expr | None:
