@@ -14,7 +14,7 @@ from journal.sql.relations import ident
 from journal.stores.hive import enums, moment_parts, numbers, texts
 from journal.stores.hive import json as hive_json
 from journal.stores.hive.elements import element, no_lambda, sorted_list, transformed
-from journal.stores.hive.lists import collected
+from journal.stores.hive.lists import collected, joined_distinct
 from journal.stores.hive.moments import difference, difference_in, truncated
 from journal.stores.hive.nested import as_text, compared, extreme, length, ordered, outermost
 from journal.stores.hive.quantified import in_query, quantified
@@ -208,7 +208,8 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.ArrayAgg: collected,
     exp.Between: compared,
     exp.Cast: _cast,
-    exp.Filter: collected,
+    exp.Filter: lambda node: collected(node) or joined_distinct(node),
+    exp.GroupConcat: joined_distinct,
     exp.In: in_query,
     exp.Window: _window,
     exp.Transform: transformed,

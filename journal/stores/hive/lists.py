@@ -1,6 +1,7 @@
 """Lists that an aggregate makes: Spark's leave nulls out, know no order, and are empty, not null.
 
     list(x ORDER BY y)  =  transform(array_sort(collect_list(struct(.., x)), ..), s -> s.v)
+    string_agg(DISTINCT x, ',')  =  array_join(sort_array(array_distinct(collect_list(x))), ',')
 
 Pure; what it is given is left as it is.
 """
@@ -42,6 +43,36 @@ def collected(node: exp.Expr) -> exp.Expr | None:
         rows = call("array_sort", rows, _comparison(keys))
     values = exp.Lambda(this=_of(_EACH, _VALUE), expressions=[exp.to_identifier(_EACH)])
     made = call("transform", rows, values)
+    return fill("CASE WHEN size > 0 THEN made END", size=call("size", whole), made=made)
+
+
+def joined_distinct(node: exp.Expr) -> exp.Expr | None:
+    """What stands for ``string_agg(DISTINCT ..)``, with its FILTER; None for others.
+
+    Spark fails to plan its own beside other aggregates of distinct values, and under a FILTER.
+    """
+    if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
+        return None
+    whole = node.copy()
+    inner = _innermost(whole)
+    of, keys = inner.this, []
+    if isinstance(inner, exp.GroupConcat) and isinstance(of, exp.Order):
+        of, keys = of.this, of.expressions
+    is_joined = isinstance(inner, exp.GroupConcat) and isinstance(of, exp.Distinct)
+    if not is_joined or len(of.expressions) != 1 or len(keys) > 1:
+        return None
+    (value,) = of.expressions
+    if any(key.this != value for key in keys):
+        return None
+    listed = call("collect_list", value)
+    if inner is whole:
+        whole = listed
+    else:
+        inner.replace(listed)
+    rises = not any(key.args.get("desc") for key in keys)
+    rows = call("sort_array", call("array_distinct", whole.copy()), exp.Boolean(this=rises))
+    separator = inner.args.get("separator") or exp.Literal.string(",")
+    made = call("array_join", rows, separator)
     return fill("CASE WHEN size > 0 THEN made END", size=call("size", whole), made=made)
 
 
