@@ -29,7 +29,7 @@ class CopyFormat:
     ``as_postgres``: values are written as PostgreSQL writes them: bytes ``\xdead`` and arrays
     ``{a,b}``, not DuckDB's ``\xDE\xAD`` and ``[a, b]``; ``t`` is true. ``matches``: the header has
     the names of the columns. ``quoted``: the columns whose values a COPY TO puts in quotes
-    always, and None for all.
+    always, and None for all. ``quoted_nulls``: those in which NULL may stand in quotes, likewise.
     """
 
     is_csv: bool = False
@@ -42,6 +42,7 @@ class CopyFormat:
     suppressed: str | None = None
     as_postgres: bool = False
     quoted: tuple[str, ...] | None = ()
+    quoted_nulls: tuple[str, ...] | None = ()
     rejecting: tuple[exp.Expr, ...] = ()
 
     def options(self, null: str) -> list[exp.Expr]:
@@ -57,6 +58,8 @@ class CopyFormat:
         if not self.rejecting:
             # What the format says holds, whatever the first lines look like.
             said["AUTO_DETECT"] = exp.false()
+        if self.quoted_nulls != ():
+            said["ALLOW_QUOTED_NULLS"] = exp.true()
         if self.suppressed is not None:
             said["SUPPRESSED"] = exp.var(self.suppressed)
         if self.as_postgres:
@@ -92,6 +95,8 @@ def read_format(ast: exp.Copy, *, loads: bool, as_postgres: bool = False) -> Cop
             said[known] = word
         elif known == "force_quote" and form.is_csv and not loads:
             said["quoted"] = _names_of(value)
+        elif known == "force_null" and form.is_csv and loads:
+            said["quoted_nulls"] = _names_of(value)
         elif loads and known in OF_REJECTS:
             continue
         elif loads and (known == "freeze" or (known == "on" and "freeze" in given)):
@@ -130,6 +135,21 @@ def rows_of_text(lines: Iterable[bytes], form: CopyFormat) -> Iterator[list[str 
                 advice="write one value for each column; a tab in a text is \\t",
             )
         yield fields
+
+
+def check_forced(names: Sequence[str], form: CopyFormat) -> None:
+    """Raise UNKNOWN_COLUMN for FORCE_NULL of another column, NOT_SUPPORTED for some of these."""
+    forced = [fold(name) for name in form.quoted_nulls or ()]
+    known = [fold(name) for name in names]
+    for name in forced:
+        if name not in known:
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'FORCE_NULL column "{name}" is not in the list of the COPY',
+                advice=f"its columns are {', '.join(names)}",
+            )
+    if forced and set(forced) != set(known):
+        raise _wrong_option("FORCE_NULL of some columns alone", "name all columns, or none")
 
 
 def check_header(file: IO[bytes], names: Sequence[str], form: CopyFormat) -> None:

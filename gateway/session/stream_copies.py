@@ -20,6 +20,7 @@ from gateway.session.bad_values import STREAM_PREFIX
 from gateway.session.copy_targets import copied_table
 from gateway.session.copy_text import (
     CopyFormat,
+    check_forced,
     check_header,
     csv_line,
     quoted_places,
@@ -122,12 +123,11 @@ class StreamCopy:
         ast = self._ast.copy()
         if form.is_csv and self._session.dialect == "postgres":
             _remove_end_mark(file)
-        if form.matches:
-            check_header(
-                file,
-                [c.name for c in self._shape_of(query_of(ast, self._session)).columns or ()],
-                form,
-            )
+        if form.matches or form.quoted_nulls:
+            names = [c.name for c in self._shape_of(query_of(ast, self._session)).columns or ()]
+            check_forced(names, form)
+            if form.matches:
+                check_header(file, names, form)
         if not form.is_csv:
             _as_csv(file, form)
         ast.set("params", form.options(_NULL))

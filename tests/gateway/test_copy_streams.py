@@ -204,3 +204,17 @@ def test_a_header_that_must_match_is_compared(form: str, mark: str) -> None:
     with pytest.raises(gateway.NotSupportedError, match="HEADER match in COPY TO"):
         with cursor.copy(f"COPY t TO STDOUT (FORMAT {form}, HEADER match)") as copy:
             list(copy)
+
+
+def test_null_may_stand_in_quotes_where_the_copy_says_so() -> None:
+    """As dlt loads files of CSV, of which each value may be quoted."""
+    cursor = _cursor()
+    lines = '1,"a",""\n2,"",1.5\n3,,\n'
+    with cursor.copy("COPY t FROM STDIN (FORMAT csv, FORCE_NULL (id, name, x))") as copy:
+        copy.write(lines)
+    found = cursor.execute("SELECT * FROM t ORDER BY id").fetchall()
+    assert found == [(1, "a", None), (2, None, 1.5), (3, None, None)]
+    for columns, code in (("name", "PAL-110"), ("id, name, x, y", "PAL-202")):
+        with pytest.raises(gateway.Error, match=code):
+            with cursor.copy(f"COPY t FROM STDIN (FORMAT csv, FORCE_NULL ({columns}))") as copy:
+                copy.write(lines)

@@ -65,6 +65,11 @@ QUESTIONS = (
         f" generate_series(1, array_length(indkey, 1)) AS ord FROM pg_index) AS idx"
         f" WHERE indrelid = {_PAIRS} ORDER BY 1"
     ),
+    # ADBC, which appends to a table: names with blanks around the dot.
+    (
+        """SELECT attname, atttypid FROM pg_attribute WHERE attnum > 0 AND attrelid ="""
+        """ '"asked" . "pairs"'::regclass::oid ORDER BY attnum"""
+    ),
     # Rails: the columns of a primary key, in their order.
     (
         "SELECT a.attname FROM (SELECT indrelid, indkey, generate_subscripts(indkey, 1) idx"

@@ -28,10 +28,12 @@ MACROS: dict[str, tuple[str, ...]] = {
     "schema_shown": (
         "(s) AS CASE s WHEN getvariable('pgc_home') THEN getvariable('pgc_shown_home') ELSE s END",
     ),
+    # Blanks may stand around the dots between names: "public" . "t".
+    "bare_name": ("(n) AS regexp_replace(trim(replace(n, '\"', '')), ' *[.] *', '.', 'g')",),
     "plain_name": (
-        ("(n) AS CASE WHEN starts_with(replace(n, '\"', ''), getvariable('pgc_home') || '.')"
-        " THEN getvariable('pgc_shown_home') || substr(replace(n, '\"', ''),"
-        " length(getvariable('pgc_home')) + 1) ELSE replace(n, '\"', '') END"),
+        ("(n) AS CASE WHEN starts_with(pgc_bare_name(n), getvariable('pgc_home') || '.')"
+        " THEN getvariable('pgc_shown_home') || substr(pgc_bare_name(n),"
+        " length(getvariable('pgc_home')) + 1) ELSE pgc_bare_name(n) END"),
     ),
     "to_regclass": (
         ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(_c.oid) FROM pgc.pg_class _c"
