@@ -111,7 +111,7 @@ UNTRACED = frozenset(
     {
         "generated numbers after explicit ones",
         "trailing blanks beyond the length",
-        "digits of avg, stddev, variance",
+        "digits of avg, stddev, variance and quotients",
         "texts of jsonb",
         "digits of seconds",
         "clock_timestamp()",
