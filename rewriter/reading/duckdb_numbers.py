@@ -18,7 +18,7 @@ from rewriter.reading.value_types import ENUM_TYPE, UNTOLD
 
 
 def spell_arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
-    """Of small numbers the result is as small; the remainder of a DOUBLE is one.
+    """Of small numbers the result is as small, of HUGEINTs it is one; so the remainder of a DOUBLE.
 
     Of a FLOAT and a number that is no DOUBLE the result is a FLOAT.
     """
@@ -28,6 +28,8 @@ def spell_arithmetic(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     if isinstance(node, exp.Mod) and FLOATS & kinds:
         return call("float_remainder", node.this, node.expression)
     kind = types.kind_of(node)
+    if kind == "HUGEINT" and not isinstance(node, exp.Mod):
+        return call("hugeint", node)
     if kind in kinds and (kind == "TINYINT" or (kind == "SMALLINT" and len(kinds) > 1)):
         return exp.cast(exp.paren(node.copy(), copy=False), kind, dialect="duckdb")
     return narrow_sides(node, types)

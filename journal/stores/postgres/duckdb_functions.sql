@@ -50,6 +50,20 @@ BEGIN
     RAISE EXCEPTION 'value "%" is out of range for type tinyint', $1 USING ERRCODE = '22003';
 END $$
 
+-- A number that is a HUGEINT, which the server keeps as a NUMERIC.
+CREATE OR REPLACE FUNCTION _palimpsest.no_hugeint(numeric)
+RETURNS numeric LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
+BEGIN
+    RAISE EXCEPTION 'value "%" is out of range for type hugeint', $1 USING ERRCODE = '22003';
+END $$
+
+CREATE OR REPLACE FUNCTION _palimpsest.hugeint(numeric)
+RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$
+    SELECT CASE WHEN $1 BETWEEN -170141183460469231731687303715884105728
+                            AND 170141183460469231731687303715884105727
+                THEN $1 ELSE _palimpsest.no_hugeint($1) END
+$$
+
 -- A DOUBLE of 2^53 or more with all of its digits; beyond all types if it is none. It is seldom
 -- called where it stands: by its usual COST the server would compile each statement of many rows.
 CREATE OR REPLACE FUNCTION _palimpsest.large_number(double precision)
