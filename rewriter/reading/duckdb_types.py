@@ -14,7 +14,8 @@ from rewriter.reading.duckdb_decimals import (
     rounded_decimal,
     summed_decimal,
 )
-from rewriter.reading.value_types import UNTOLD, ValueType, ValueTypes
+from rewriter.reading.list_variables import variable_of
+from rewriter.reading.value_types import KIND, UNKNOWN, UNTOLD, ValueType, ValueTypes
 
 FLOATS = frozenset({"DOUBLE", "FLOAT", "REAL"})
 TEXTS = frozenset({"VARCHAR", "TEXT"})
@@ -56,6 +57,9 @@ MEANS = {
     **{kind: kind for kind in ("TIMESTAMPTZ", "TIME", "INTERVAL")},
 }
 """Of which type the mean of moments is."""
+_TRUTH_CALLS = frozenset(
+    f"{of}_{what}" for of in ("list", "array") for what in ("has", "has_any", "has_all", "contains")
+)
 _ROUNDED = (exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 _KINDS: dict[type[exp.Expr], str] = {
     exp.Factorial: "HUGEINT",
@@ -64,6 +68,7 @@ _KINDS: dict[type[exp.Expr], str] = {
     **dict.fromkeys(COUNTING, "BIGINT"),
     **dict.fromkeys(_OF_TEXTS, "VARCHAR"),
     **dict.fromkeys(_DOUBLES, "DOUBLE"),
+    **dict.fromkeys((exp.ArrayContains, exp.ArrayContainsAll, exp.ArrayContainedBy), "BOOLEAN"),
     exp.CountIf: "HUGEINT",
     exp.ParseJSON: "JSON",
 }
@@ -76,6 +81,17 @@ class DuckDBTypes(ValueTypes):
     def kind_of(self, node: exp.Expr) -> str | None:
         """The type of a value, without the digits of a DECIMAL; None where it is not told."""
         return _without_digits(self.of(node).kind)
+
+    def of(self, node: exp.Expr, depth: int = 0) -> ValueType:
+        """The type of an expression; of a variable that of the elements that it stands for."""
+        if isinstance(node, exp.Identifier | exp.Column) and KIND not in node.meta:
+            found = variable_of(node)
+            if isinstance(found, str):
+                return ValueType(kind=found)
+            if found is not None:
+                kind = self.of(found, depth + 1).kind or ""
+                return ValueType(kind=kind.removesuffix("[]")) if kind.endswith("[]") else UNKNOWN
+        return super().of(node, depth)
 
     def _made_kind(self, node: exp.Expr, depth: int) -> str | None:
         if isinstance(node, exp.Literal) and node.is_string:
@@ -116,6 +132,8 @@ class DuckDBTypes(ValueTypes):
             return "HUGEINT" if kind.endswith("[]") and element in WHOLE else None
         if isinstance(node, exp.Anonymous) and node.name.lower() in _DOUBLE_CALLS:
             return "DOUBLE"
+        if isinstance(node, exp.Anonymous) and node.name.lower() in _TRUTH_CALLS:
+            return "BOOLEAN"
         if isinstance(node, exp.Median | exp.PercentileCont):
             return self._middle(node, depth)
         if isinstance(node, exp.GenerateSeries):
@@ -162,7 +180,10 @@ class DuckDBTypes(ValueTypes):
         values = [exp.Subquery(this=v) if isinstance(v, exp.Query) else v for v in node.expressions]
         told = [value for value in values if not isinstance(value, exp.Null)]
         kinds = {self.of(value, depth).kind for value in told}
-        if len(kinds) > 1 and not {_without_digits(kind) for kind in kinds} <= {*WHOLE, "DECIMAL"}:
+        shorts = {_without_digits(kind) for kind in kinds}
+        if FLOATS & shorts and shorts <= {*WHOLE, *FLOATS, "DECIMAL"}:
+            return "DOUBLE" if "DOUBLE" in shorts else "FLOAT"
+        if len(kinds) > 1 and not shorts <= {*WHOLE, "DECIMAL"}:
             return UNTOLD
         return self._first(told, depth).kind or UNTOLD
 
