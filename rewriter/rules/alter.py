@@ -310,9 +310,11 @@ def _path_of(node: exp.Expr, action: exp.Expr) -> list[str]:
 
 
 def _only_properties(action: exp.AlterSet) -> bool:
-    """False for settings of other databases, such as LOGGED or TABLESPACE."""
+    """False for settings of other databases, such as LOGGED or TABLESPACE, or without brackets."""
     others = [name for name, value in action.args.items() if value and name != "expressions"]
-    named = bool(action.expressions) and all(isinstance(e, exp.Expr) for e in action.expressions)
+    named = bool(action.expressions) and all(
+        isinstance(e, exp.Property) for e in action.expressions
+    )
     return named and not others
 
 

@@ -156,6 +156,7 @@ def test_rows_that_did_not_move_with_their_table_conflict(
         ("ALTER TABLE t DROP COLUMN b", "PAL-210", "2BP01"),
         ("ALTER TABLE t ALTER COLUMN k DROP NOT NULL", "PAL-211", "42P16"),
         ("ALTER TABLE t ALTER COLUMN nothing DROP NOT NULL", "PAL-202", "42703"),
+        ("ALTER TABLE t SET serves = 2", "PAL-110", "0A000"),
         ("ALTER TABLE t ADD COLUMN _row_id INTEGER", "PAL-113", "42939"),
         ("ALTER TABLE t ADD COLUMN x nosuchtype", "PAL-211", "42P16"),
         ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT 'no number'", "PAL-310", "22P02"),
