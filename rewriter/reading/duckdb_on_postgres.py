@@ -294,7 +294,7 @@ def _select(node: exp.Expr, types: DuckDBTypes) -> exp.Expr | None:
     made = with_outputs_in_having(made) or made
     made = put_joined_in_place(made, types.context) or made
     made = with_laterals(made) or made
-    made = with_distinct_inside(made) or made
+    made = with_distinct_inside(made, types.context) or made
     made = _chosen(made) or made
     return None if made is node else made
 
