@@ -37,7 +37,7 @@ def with_calls(plan: StatementPlan, context: RewriteContext, planning: Planning)
     macros = [
         found for found in context.catalog.definitions.values() if _may_be_kept(found, context)
     ]
-    elsewhere = {text: key for found in _holders(context) for text, key in found.calls}
+    elsewhere = [call for found in _holders(context) for call in found.calls]
     if not macros and not elsewhere:
         return plan
     is_new = any(_is_new(step, context) for step in plan.steps)
@@ -61,7 +61,7 @@ def with_calls(plan: StatementPlan, context: RewriteContext, planning: Planning)
             keys = [definition_key(m) for m in macros if _mark(m) in shown.get(place, "")]
             if text not in earlier:
                 # A copy has what LIKE finds elsewhere.
-                keys += [elsewhere[text]] if text in elsewhere and not keys else []
+                keys += [key for of, key in elsewhere if of == text] if not keys else []
                 keys += unmarkable
             calls += [(text, key) for key in keys]
         steps.append(_put(step, tuple(dict.fromkeys(calls))))
