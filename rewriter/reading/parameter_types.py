@@ -37,6 +37,14 @@ _OF_KEYS = (
 """Operators of JSON whose right side is a list of keys, or a path of them."""
 
 
+class KnownTypes(ValueTypes):
+    """Types of values, with those of functions that rewrites do not ask for."""
+
+    def _made_kind(self, node: exp.Expr, depth: int) -> str | None:
+        found = super()._made_kind(node, depth)
+        return found or given_by(node, lambda one: self.of(one, depth).kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
     """The tables that a statement names, each by what it is called there, and types of values."""
@@ -52,7 +60,7 @@ _SPELLED_IN_FULL = frozenset(
 
 def parameter_types(statement: exp.Expr, context: RewriteContext) -> Mapping[str, str]:
     """The types by the names of parameters, in the gateway's names; unknown ones are left out."""
-    tables = Tables(_tables(statement, context), ValueTypes(context))
+    tables = Tables(_tables(statement, context), KnownTypes(context))
     found: dict[str, str] = {}
     for node in statement.find_all(exp.Placeholder):
         kind = _type_by_place(node, tables)

@@ -200,21 +200,36 @@ def test_texts_of_a_length_are_filled_up_and_json_is_no_jsonb(
     assert found[0] == found[1]
 
 
+_BESIDE = "SELECT a.id, q.id FROM told a JOIN (SELECT x.id FROM told y LEFT JOIN told x ON true) q"
+
+
+@pytest.mark.parametrize(
+    ("query", "nullable"),
+    [
+        ("SELECT id, name FROM told WHERE id = $1", []),
+        ("SELECT a.id, b.id FROM told a LEFT JOIN told b ON b.id = a.id + $1", [1]),
+        ("SELECT id, 1 AS one FROM told a LEFT JOIN told b USING (id) WHERE id = $1", [0, 1]),
+        (
+            (
+                "SELECT a.id, b.id, c.id FROM told a JOIN told c ON c.id = a.id"
+                " RIGHT JOIN told b ON b.id = a.id + $1"
+            ),
+            [0, 2],
+        ),
+        (f"{_BESIDE} ON q.id = $1", [0, 1]),
+    ],
+)
 def test_plans_name_the_outputs_of_prepared_statements(
-    both: tuple[Connection, Connection],
+    both: tuple[Connection, Connection], query: str, nullable: list[int]
 ) -> None:
     """sqlx asks for them, to see which columns an outer join may leave NULL."""
-    for number, (query, is_outer) in enumerate(
-        (
-            ("SELECT id, name FROM told WHERE id = $1", False),
-            ("SELECT a.id, b.id FROM told a LEFT JOIN told b ON b.id = a.id + $1", True),
-        )
-    ):
-        found = []
-        for con in both:
-            con.pgconn.prepare(f"asked_{number}".encode(), query.encode())
-            explain = f"EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE asked_{number}(NULL)"
-            found.append(con.execute(explain.encode()).fetchall()[0][0][0]["Plan"])
-        mine, wanted = found
-        assert len(set(mine["Output"])) == len(wanted["Output"])
-        assert (mine.get("Join Type") == "Full") == is_outer
+    found = []
+    for con in both:
+        con.pgconn.prepare(b"asked", query.encode())
+        explain = "EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE asked(NULL)"
+        found.append(con.execute(explain.encode()).fetchall()[0][0][0]["Plan"])
+        con.execute("DEALLOCATE asked")
+    mine, wanted = found
+    assert len(set(mine["Output"])) == len(wanted["Output"])
+    inner = mine.get("Plans", [{"Output": []}])[0]["Output"]
+    assert [mine["Output"].index(output) for output in inner] == nullable

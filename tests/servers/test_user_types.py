@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 
 import psycopg
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from tests.servers.conftest import Server
 from tests.support.postgres import running
 
+_OID = 26
 MAKE = (
     "CREATE SCHEMA kinds",
     "CREATE TYPE kinds.mood AS ENUM ('sad', 'ok', 'it''s fine')",
@@ -97,3 +99,24 @@ def test_tools_read_enums_and_list_macros(
         " JOIN pg_namespace n ON n.oid = p.pronamespace WHERE proname = 'twice'"
     ).fetchall()
     assert found == [("twice", 1, ["x"])]
+
+
+def test_labels_come_in_binary_under_the_number_of_their_type(
+    both: tuple[psycopg.Connection, psycopg.Connection],
+) -> None:
+    """As sqlx sends them, which asks for the number by the name."""
+    asked = b"SELECT $1::regtype::oid"
+    for con in both:
+        found = con.pgconn.exec_params(asked, [b"kinds.mood"])
+        told = con.pgconn.exec_params(asked, [b"kinds.mood[]"]).get_value(0, 0)
+        assert found.ftype(0) == _OID
+        kind, kinds = int(found.get_value(0, 0) or 0), int(told or 0)
+        labels = struct.pack("!iiIii", 1, 0, kind, 1, 1) + struct.pack("!i", 2) + b"ok"
+        taken = con.pgconn.exec_params(
+            b"SELECT $1::kinds.mood::text, $2::kinds.mood[]::text",
+            [b"sad", labels],
+            [kind, kinds],
+            [1, 1],
+        )
+        assert taken.status == psycopg.pq.ExecStatus.TUPLES_OK, taken.error_message
+        assert (taken.get_value(0, 0), taken.get_value(0, 1)) == (b"sad", b"{ok}")

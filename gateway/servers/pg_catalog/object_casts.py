@@ -10,6 +10,7 @@ from gateway.servers.pg_catalog.names import is_name_column
 _NAMING_CALL = "pg_get_serial_sequence"
 """A function whose result is the name of an object, and may be cast to its number."""
 _NUMBERED = frozenset({"regnamespace", "regrole"})
+_BY_PARAMETER = _NUMBERED | {"regtype"}
 _ROUTINES = frozenset({"regproc", "regprocedure"})
 _OF_TEXTS = (exp.DPipe, exp.Concat, exp.ConcatWs)
 """What makes a text of an object's name."""
@@ -58,6 +59,18 @@ def _is_text(given: exp.Expr) -> bool:
     return isinstance(given, (*_OF_TEXTS, exp.Format)) or is_name_column(given)
 
 
+def number_of_name(node: exp.Cast) -> exp.Expr | None:
+    """The number of the object that a parameter names, for ``$1::regtype::oid``; else None."""
+    inner = node.this
+    if not isinstance(inner, exp.Cast) or not isinstance(
+        inner.this, exp.Placeholder | exp.Parameter
+    ):
+        return None
+    kind = inner.to.sql(dialect="postgres").lower().removeprefix("pg_catalog.")
+    is_named = kind in {"regclass", *_BY_PARAMETER}
+    return exp.Anonymous(this=f"pgc_to_{kind}", expressions=[inner.this]) if is_named else None
+
+
 def object_cast(node: exp.Cast, name: str) -> exp.Expr:
     """A name becomes its number; a number is shown as its name."""
     given: exp.Expr = node.this
@@ -86,7 +99,7 @@ def object_cast(node: exp.Cast, name: str) -> exp.Expr:
             return exp.Anonymous(this="pgc_relation_of", expressions=[given])
         found = exp.Anonymous(this="pgc_regclass", expressions=[given])
         return exp.Anonymous(this="pgc_as_regclass", expressions=[found])
-    if name in _NUMBERED and isinstance(given, exp.Placeholder | exp.Parameter):
+    if name in _BY_PARAMETER and isinstance(given, exp.Placeholder | exp.Parameter):
         if not _is_shown(node):
             return exp.Anonymous(this=f"pgc_to_{name}", expressions=[given])
     if name == "regtype" and is_name:

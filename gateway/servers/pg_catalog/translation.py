@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.guarded_subqueries import guard_subqueries
 from gateway.servers.pg_catalog.numbering import CATALOGS
-from gateway.servers.pg_catalog.object_casts import object_cast
+from gateway.servers.pg_catalog.object_casts import number_of_name, object_cast
 from gateway.servers.pg_catalog.patterns import spell_escapes, spell_patterns
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
 from gateway.servers.pg_catalog.vectors import for_lists_and_rows
@@ -366,6 +366,8 @@ def _cast(node: exp.Cast) -> exp.Expr:
     if is_list and _is_list(node.this):
         node.set("this", exp.Literal.string(f"[{node.this.name[1:-1]}]"))
     name = name.removesuffix("[]")
+    if name == "oid" and not is_list and (number := number_of_name(node)) is not None:
+        return number
     if name in _OBJECT_TYPES and not is_list:
         return object_cast(node, name)
     if name in _TEXT_TYPES or name in _OBJECT_TYPES:

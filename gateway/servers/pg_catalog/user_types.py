@@ -5,7 +5,7 @@ Bodies of macros are left out: they name tables that a client may not see.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -15,7 +15,7 @@ from gateway.servers.pg_catalog import numbering
 from gateway.servers.pg_catalog.definitions import function_definition, quote_name
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.shown_texts import shown_query
-from gateway.servers.pgwire.types import field_of
+from gateway.servers.pgwire.types import TEXT, field_of
 from journal.model.named_definitions import DOMAIN, ENUM, Macro, MacroBody, UserType
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, TableName
@@ -53,6 +53,13 @@ class UserDefinitions:
         number = self.number_of(declared)
         enums = {self._numbers[found.name.key] for found in self._types if found.kind == ENUM}
         return None if number is None or number[1] or number[0] not in enums else number[0]
+
+    def texts_of(self, oids: Sequence[int]) -> list[int]:
+        """Numbers of types, with those of text for enums, and of its arrays for theirs."""
+        enums = [self._numbers[found.name.key] for found in self._types if found.kind == ENUM]
+        known = dict.fromkeys(enums, TEXT.oid)
+        known |= dict.fromkeys(map(numbering.array_oid, enums), TEXT.array)
+        return [known.get(oid, oid) for oid in oids]
 
     def add(self, rows: dict[str, list[dict[str, Any]]], shown: Callable[[str], str]) -> None:
         """Put them into the rows by relation; ``shown`` is what clients read as a schema's name."""

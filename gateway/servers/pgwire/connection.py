@@ -21,12 +21,13 @@ from gateway.errors import TOO_DEEP
 from gateway.network.calls import NetworkCalls
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pg_catalog.reader import CatalogReader
+from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursor_portals import CursorPortals
 from gateway.servers.pgwire.described_fields import DescribedFields, filled_up
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
-from gateway.servers.pgwire.parameters import value_of
+from gateway.servers.pgwire.parameters import FIRST_OF_USERS, value_of
 from gateway.servers.pgwire.portals import Portal, Portals, RowStream
 from gateway.servers.pgwire.reported_settings import ReportedSettings
 from gateway.servers.pgwire.rows import data_rows
@@ -214,6 +215,9 @@ class ClientConnection:
         formats = message.formats
         if len(formats) <= 1:
             formats = (formats[0] if formats else messages.TEXT,) * len(oids)
+        if any(oid >= FIRST_OF_USERS for oid in oids):
+            # Values of enums are their labels, also in binary.
+            oids = UserDefinitions(self._session.catalog).texts_of(oids)
         return [
             value_of(value, oid, form)
             for value, oid, form in zip(message.values, oids, formats, strict=True)

@@ -21,6 +21,8 @@ from journal.sql.moment_text import iso_moment, iso_time
 
 _DAY_ZERO = dt.date(2000, 1, 1)
 _MOMENT_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
+FIRST_OF_USERS = 16_384
+"""The first number of a type that CREATE TYPE made."""
 _TRUE = frozenset({"t", "true", "y", "yes", "on", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "off", "0"})
 
@@ -174,6 +176,8 @@ def _array(data: bytes) -> list[Any]:
     if not 1 <= dimensions <= 6:
         raise ValueError(f"{dimensions} dimensions")
     sizes = [struct.unpack_from("!i", data, 12 + 8 * i)[0] for i in range(dimensions)]
+    # In a list of texts, values of an enum are these.
+    oid = types.TEXT.oid if oid >= FIRST_OF_USERS else oid
     at, items = 12 + 8 * dimensions, []
     while at < len(data):
         (size,) = struct.unpack_from("!i", data, at)
