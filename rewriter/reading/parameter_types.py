@@ -37,7 +37,7 @@ _OF_KEYS = (
 """Operators of JSON whose right side is a list of keys, or a path of them."""
 
 
-class KnownTypes(ValueTypes):
+class PlaceTypes(ValueTypes):
     """Types of values, with those of functions that rewrites do not ask for."""
 
     def _made_kind(self, node: exp.Expr, depth: int) -> str | None:
@@ -60,7 +60,7 @@ _SPELLED_IN_FULL = frozenset(
 
 def parameter_types(statement: exp.Expr, context: RewriteContext) -> Mapping[str, str]:
     """The types by the names of parameters, in the gateway's names; unknown ones are left out."""
-    tables = Tables(_tables(statement, context), KnownTypes(context))
+    tables = Tables(_tables(statement, context), PlaceTypes(context))
     found: dict[str, str] = {}
     for node in statement.find_all(exp.Placeholder):
         kind = _type_by_place(node, tables)
