@@ -20,7 +20,7 @@ from journal.sql.sql import expression
 from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import columns_read
 from rewriter.name_resolution import table_name
-from rewriter.reading.key_lookup import keys_in
+from rewriter.reading.key_lookup import conjuncts, keys_in
 from rewriter.reading.row_security import is_restricted
 from rewriter.syntax.spelled_types import BLANK_PADDED
 from rewriter.writing.rounded_seconds import has_digits
@@ -128,9 +128,8 @@ def _target(node: object, ast: exp.Expr, context: RewriteContext) -> tuple[Table
     table = context.catalog.get(table_name(node, context))
     if not isinstance(table, Table):
         return None
-    conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
     keys = keys_in(where.this, table, node.alias_or_name, context.kinds, alone=True)
-    if keys is None or len(conditions) != len(keys):
+    if keys is None or len(list(conjuncts(where.this))) != len(keys):
         return None
     return (table, node.alias_or_name) if all(map(_is_value, keys.values())) else None
 
