@@ -263,11 +263,25 @@ def _outer_query(query: LinearQuery) -> exp.Select:
     order = query.select.args.get("order")
     if order is not None:
         aliases = {fold(s.alias) for s in selects if isinstance(s, exp.Alias)}
-        outer.set("order", _combine_partials(order, query, aliases))
+        terms = [_combine_partials(t, query, _meant(t, aliases, query)) for t in order.expressions]
+        outer.set("order", exp.Order(expressions=terms))
     for arg in ("limit", "offset", "with_"):
         if query.select.args.get(arg) is not None:
             outer.set(arg, query.select.args[arg].copy())
     return outer
+
+
+def _meant(term: exp.Expr, aliases: set[str], query: LinearQuery) -> set[str]:
+    """The names that mean outputs in a term of ORDER BY; raises NotLinear where that is not known.
+
+    By itself a name is that of an output, and within an expression first that of a column.
+    """
+    asked = {fold(c.name) for c in term.find_all(exp.Column) if not c.table} & aliases
+    if isinstance(term.this, exp.Column) or not asked:
+        return aliases
+    if query.joins:
+        raise NotLinear("a term of ORDER BY names an output, or a column")
+    return aliases - {fold(stored.name) for stored in query.table.columns}
 
 
 def _outer_groups(query: LinearQuery) -> list[exp.Expr]:
