@@ -263,7 +263,10 @@ def _outer_query(query: LinearQuery) -> exp.Select:
     order = query.select.args.get("order")
     if order is not None:
         aliases = {fold(s.alias) for s in selects if isinstance(s, exp.Alias)}
-        terms = [_combine_partials(t, query, _meant(t, aliases, query)) for t in order.expressions]
+        terms = [
+            _combine_partials(t, query, _names_of_outputs(t, aliases, query))
+            for t in order.expressions
+        ]
         outer.set("order", exp.Order(expressions=terms))
     for arg in ("limit", "offset", "with_"):
         if query.select.args.get(arg) is not None:
@@ -271,7 +274,7 @@ def _outer_query(query: LinearQuery) -> exp.Select:
     return outer
 
 
-def _meant(term: exp.Expr, aliases: set[str], query: LinearQuery) -> set[str]:
+def _names_of_outputs(term: exp.Expr, aliases: set[str], query: LinearQuery) -> set[str]:
     """The names that mean outputs in a term of ORDER BY; raises NotLinear where that is not known.
 
     By itself a name is that of an output, and within an expression first that of a column.
