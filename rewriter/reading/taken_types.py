@@ -72,7 +72,9 @@ _SECONDS = "secs"
 def taken_by(call: exp.Expr, node: exp.Expr, type_of: TypeOf) -> str | None:
     """The type of what a function takes in the place of ``node``."""
     if isinstance(call, exp.Kwarg):
-        return _ROUGH if call.this.name.lower() == _SECONDS else _WHOLE
+        # A function of a user's takes what it says.
+        whole = None if not isinstance(call.parent, exp.MakeInterval) else _WHOLE
+        return _ROUGH if whole and call.this.name.lower() == _SECONDS else whole
     if isinstance(call, exp.Round | exp.Trunc) and call.args.get("decimals") is not None:
         return _WHOLE if node.arg_key == "decimals" else "DECIMAL"
     if isinstance(call, exp.UnixToTime):
@@ -94,7 +96,7 @@ def taken_by(call: exp.Expr, node: exp.Expr, type_of: TypeOf) -> str | None:
     arguments = list(call.iter_expressions())
     name = "array_position" if isinstance(call, exp.ArrayPosition) else postgres_name(call) or ""
     taken = _TAKEN.get(name, ())
-    place = next(p for p, argument in enumerate(arguments) if argument is node)
+    place = next((p for p, one in enumerate(arguments) if one is node), len(taken))
     kind = taken[place] if place < len(taken) else None
     if kind == _FIRST:
         kinds = (type_of(one) for one in arguments if one is not node)
@@ -147,4 +149,6 @@ def given_by(node: exp.Expr, type_of: TypeOf) -> str | None:
     if not isinstance(node, exp.Func):
         return None
     name = postgres_name(node) or ""
-    return type_of(node.expressions[-1]) if name == "date_trunc" else _GIVEN.get(name)
+    if name == "date_trunc" and node.expressions:
+        return type_of(node.expressions[-1])
+    return _GIVEN.get(name)

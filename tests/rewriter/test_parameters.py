@@ -53,6 +53,7 @@ def test_quoted_texts_keep_their_dollars() -> None:
         ("UPDATE t SET b = $1 WHERE a IN ($2, $3)", ("TEXT", "INT", "INT")),
         ("SELECT $1::DATE, $2 FROM t LIMIT $3", ("DATE", None, "BIGINT")),
         ("DELETE FROM t WHERE c * 2 > $1 RETURNING a", ("DECIMAL",)),
+        ("SELECT make_interval(days => $1)", ("INTEGER",)),
     ],
 )
 def test_a_parameter_has_the_type_of_its_place(
