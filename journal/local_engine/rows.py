@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.layout import (
@@ -23,6 +22,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
+from journal.sql.held_rows import combine_rows
 from journal.sql.relations import union_all
 
 
@@ -50,11 +50,3 @@ def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[Ro
         expression=union_all(pieces),
     )
     session.execute(Query(view, ()), {})
-
-
-def combine_rows(rows: Sequence[MemoryRows]) -> pa.Table:
-    """Journal rows of the same columns as one table."""
-    # Rows written under other time zones differ in the zone that their types name.
-    schema = rows[0].rows.schema
-    parts = [r.rows if r.rows.schema.equals(schema) else r.rows.cast(schema) for r in rows]
-    return pa.concat_tables(parts) if len(parts) > 1 else parts[0]

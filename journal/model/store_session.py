@@ -34,7 +34,7 @@ class MemoryRows:
     counts: RowCounts
     fields: Fields = ()
     columns: Sequence[Sequence[Any]] | None = None
-    kept: dict[int, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
+    kept: dict[object, Any] = field(init=False, default_factory=dict, compare=False, repr=False)
     """What was read off the rows, for the next who asks."""
 
     @property

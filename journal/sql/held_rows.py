@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,6 +16,14 @@ from journal.sql.row_layout import fields_of, rows_in_layout
 def memory_rows(rows: pa.Table, table: Table) -> MemoryRows:
     """Journal rows of a table as it is now, held in memory."""
     return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+
+
+def combine_rows(rows: Sequence[MemoryRows]) -> pa.Table:
+    """Journal rows of the same columns as one table."""
+    # Rows written under other time zones differ in the zone that their types name.
+    schema = rows[0].rows.schema
+    parts = [r.rows if r.rows.schema.equals(schema) else r.rows.cast(schema) for r in rows]
+    return pa.concat_tables(parts) if len(parts) > 1 else parts[0]
 
 
 def shown_in_parts(

@@ -16,7 +16,14 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import ROW_THERE, ROW_VERSION, physical, placed, row_parameter
+from journal.model.plan import (
+    ROW_THERE,
+    ROW_VERSION,
+    KeyLookup,
+    physical,
+    placed,
+    row_parameter,
+)
 from journal.model.schema import Column, Table
 from journal.model.segment import Tier
 from journal.model.trees import copy_tree
@@ -25,6 +32,9 @@ from journal.sql.sql import all_of, cast, limited, relation, select, select_star
 
 Output = tuple[exp.Expr, str]
 """An expression over the unqualified stored columns, and the name it goes by."""
+
+BY_KEY = "by_key"
+"""Where own rows of a transaction keep, among their meta data, the key by which they are read."""
 
 WHOLE_TIER = "whole_tier"
 """Where a source of some files keeps, among its meta data, that of all rows of its tier."""
@@ -195,6 +205,8 @@ class Reader:
         rows: list[exp.Query] = []
         for tier in parts:
             source = self._files(tier, files[tier]) if tier in files else self._physical(tier)
+            if tier is Tier.BUFFER:
+                source.meta[BY_KEY] = KeyLookup.of(self.table, keys, 0)
             wanted: list[exp.Expr] = [
                 exp.EQ(this=column(k), expression=copy_tree(v))
                 for k, v in (keys if tier is not Tier.BASE else {**apart, **keys}).items()

@@ -1,19 +1,19 @@
 """The committed rows of a journal that its catalog holds until a flush makes a segment of them.
 
 Immutable: every function returns another value, so a state that a transaction reads keeps its rows
-whatever is flushed meanwhile. Pieces of about equal size are put together, so that a thousand
-commits are about ten pieces. Knows nothing of where the rows are kept.
+whatever is flushed meanwhile. Small commits are put together in pieces. Knows nothing of where the
+rows are kept.
 """
 
 from __future__ import annotations
 
-from journal.local_engine.rows import combine_rows
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
 from journal.model.store_session import MemoryRows
 from journal.model.version import Version
-from journal.transactions.plain_rows import KEYED_ROWS_MAX, Key, Row, keyed_rows
+from journal.transactions.pieces import add_piece, newest_row
+from journal.transactions.plain_rows import Key, Row
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,12 +39,8 @@ class InlinedRows:
 
     def appended(self, rows: MemoryRows, first: Version, last: Version) -> InlinedRows:
         """These and the rows of a later commit, whose statements had these versions."""
-        pieces = [*self.pieces, rows]
-        while len(pieces) > 1:
-            before, after = pieces[-2].counts.total, pieces[-1].counts.total
-            if before > after or before + after > KEYED_ROWS_MAX:
-                break
-            pieces[-2:] = [_joined(pieces[-2], pieces[-1])]
+        pieces = list(self.pieces)
+        add_piece(pieces, rows)
         begun = (self.first, self.oldest) if self else (first, last)
         return InlinedRows(tuple(pieces), *begun, last)
 
@@ -53,18 +49,7 @@ class InlinedRows:
 
         Raises KeyError where that is not known.
         """
-        for piece in reversed(self.pieces):
-            rows = keyed_rows(table, piece)
-            if rows is None:
-                raise KeyError(key)
-            if key in rows:
-                return rows[key]
-        return None
+        return newest_row(table, self.pieces, key)
 
 
 NOTHING_INLINED = InlinedRows()
-
-
-def _joined(one: MemoryRows, other: MemoryRows) -> MemoryRows:
-    rows = combine_rows([one, other]).combine_chunks()
-    return MemoryRows(rows, one.counts + other.counts, one.fields)

@@ -215,6 +215,19 @@ def keyed_rows(table: Table, rows: MemoryRows) -> Mapping[Key, Row] | None:
     return found
 
 
+def keep_joined(joined: MemoryRows, before: MemoryRows, after: MemoryRows) -> None:
+    """Have ``joined`` know the newest state of each key, where both sets that it joins do."""
+    for place in before.kept.keys() & after.kept.keys():
+        known, more = before.kept[place], after.kept[place]
+        if not isinstance(place, int) or known[0] is not more[0]:
+            continue
+        if known[1] is not None and more[1] is not None:
+            rows = dict(known[1])
+            for key, row in more[1].items():
+                rows[key] = later(rows.get(key), row)
+            joined.kept[place] = (known[0], rows)
+
+
 def _read(table: Table, rows: MemoryRows) -> dict[Key, Row] | None:
     if rows.fields not in {(), fields_of(table)} or not is_plain(table):
         return None

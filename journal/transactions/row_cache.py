@@ -22,6 +22,7 @@ from journal.model.segment import Manifest
 from journal.model.store_session import MemoryRows, RowSet
 from journal.model.version import Version
 from journal.transactions.lookup import constant
+from journal.transactions.pieces import newest_row
 from journal.transactions.plain_rows import Key, Row, is_plain, keyed_rows, later, plain_type
 from journal.transactions.transaction import Transaction
 
@@ -75,11 +76,12 @@ class RowCache:
         return next((k.row for k in reversed(found.versions) if k.since <= snapshot), None)
 
     def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
-        """What a key shows to a transaction, its own rows first; None if that is not known here."""
-        own = newest_rows(table, transaction.buffered(table.id))
-        if own is None:
-            return None
-        return own.get(key) or self.find(table, key, transaction.snapshot.version)
+        """What a key shows to a transaction, its own rows first; None if no such row is here.
+
+        Raises KeyError where its own rows are not known by key.
+        """
+        own = newest_row(table, transaction.buffered(table.id), key)
+        return own or self.find(table, key, transaction.snapshot.version)
 
     def holds(self, table: Table, key: Key) -> bool:
         """True if anything is known of a key."""
@@ -163,7 +165,7 @@ def find_rows(
         table = transaction.catalog.by_id(place.table_id)
         if table is None or not is_plain(table):
             return None
-        key = _key(table, place, parameters)
+        key = key_of(table, place, parameters)
         row = None if key is None else find(transaction, table, key)
         if row is None:
             return None
@@ -171,7 +173,7 @@ def find_rows(
     return found
 
 
-def _key(table: Table, place: KeyLookup, parameters: Mapping[str, Any]) -> Key | None:
+def key_of(table: Table, place: KeyLookup, parameters: Mapping[str, Any]) -> Key | None:
     """The key that is looked up, if its values are of its columns' own types."""
     found = []
     for name, node in zip(table.key, place.key, strict=True):

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from journal.local_engine.rows import combine_rows
 from journal.model.catalog import touched
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -38,6 +37,7 @@ from journal.model.schema import (
 )
 from journal.model.segment import Fields, RowCounts, SegmentFile, Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
+from journal.sql.held_rows import combine_rows
 from journal.sql.relations import Reader, stored_outputs, version_type
 from journal.sql.sql import cast
 from journal.transactions.session_numbers import SessionNumbers

@@ -23,6 +23,7 @@ from journal.model.segment import Manifest, SegmentFile, Tier
 from journal.model.store_session import RecordSession, RowSet, StagedRows
 from journal.model.version import Version
 from journal.transactions.constraint_timing import ConstraintKey, ConstraintTiming
+from journal.transactions.pieces import add_piece
 from journal.transactions.session_numbers import SessionNumbers
 from journal.transactions.state import JournalState
 
@@ -169,12 +170,12 @@ class Transaction:
         """Keep what a statement wrote."""
         self.writes.append(writes)
         for table_id, rows in writes.rows:
-            self._buffered.setdefault(table_id, []).append(rows)
+            add_piece(self._buffered.setdefault(table_id, []), rows)
         for change in writes.changes:
             self.catalog = apply(self.catalog, change)
 
     def buffered(self, table_id: int) -> Sequence[RowSet]:
-        """Own rows of a table, oldest first."""
+        """Own rows of a table, oldest first, those of small statements in few pieces."""
         written = self._buffered.get(table_id, ())
         before = self.own_rows.get(table_id) if self.own_rows else None
         return written if before is None else (*before, *written)
@@ -225,6 +226,10 @@ class Transaction:
     def fail(self) -> None:
         """A statement failed inside an explicit transaction."""
         self.status = Status.FAILED
+
+    def reopen(self) -> None:
+        """A statement that failed, and has left nothing behind, is run in another way."""
+        self.status = Status.OPEN
 
     def savepoint(self, name: str) -> None:
         """Mark a place to go back to; a later one of the same name hides an earlier one."""
@@ -293,7 +298,7 @@ class Transaction:
         self._buffered.clear()
         for statement in self.writes:
             for table_id, rows in statement.rows:
-                self._buffered.setdefault(table_id, []).append(rows)
+                add_piece(self._buffered.setdefault(table_id, []), rows)
 
     def _find(self, name: str) -> int:
         for index in range(len(self._savepoints) - 1, -1, -1):

@@ -74,7 +74,7 @@ def test_only_what_is_new_is_read_until_some_are_removed(catalog: CatalogConnect
         add_rows(catalog, 1, _row(version, version), version, version)
         rows = load_rows(catalog, _found(RowCounts(open=version)), state)
         state = state.with_inlined(rows, version)
-    assert len(state.inlined.pieces) == 1
+    assert len(state.inlined.pieces) == 8
     assert state.inlined.newest(TABLE, (3,)) == Row(3, (3, "v3"))
     remove_rows(catalog, 1, 6)
     left = load_rows(catalog, _found(RowCounts(open=2)), state)

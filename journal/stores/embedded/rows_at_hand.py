@@ -56,13 +56,16 @@ class RowsAtHand:
 
     def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
         """What a key shows to a transaction; None if that is not known."""
-        found = self.recent.seen_by(transaction, table, key)
+        try:
+            found = self.recent.seen_by(transaction, table, key)
+        except KeyError:
+            return None
         if found is not None:
             return found
         state = transaction.snapshot.tables.get(table.id)
         if state is None or state.manifest.masks or is_flat(table):
             return None
-        if transaction.buffered(table.id) or not self._is_in_no_head(table, key, state):
+        if not self._is_in_no_head(table, key, state):
             return None
         last = self._found
         if last is not None and last[0]() is transaction and last[1] is table and last[2] == key:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from journal.local_engine.rows import combine_rows
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import Version
+from journal.sql.held_rows import combine_rows
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive import plain as hive_plain

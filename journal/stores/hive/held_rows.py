@@ -14,9 +14,10 @@ from typing import Any
 from journal.model.plan import KeyLookup
 from journal.model.schema import Table
 from journal.model.segment import Segment
+from journal.transactions.pieces import newest_row
 from journal.transactions.plain_rows import Key, Row
 from journal.transactions.protocol import OpenStatement
-from journal.transactions.row_cache import find_rows, newest_rows
+from journal.transactions.row_cache import find_rows
 from journal.transactions.transaction import Transaction
 
 _NONE = Row(0, None)
@@ -46,12 +47,12 @@ class RowsByKey:
 
     def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
         """What a key shows to a transaction; None if that is not known here."""
-        own = newest_rows(table, transaction.buffered(table.id))
-        if own is None:
+        try:
+            own = newest_row(table, transaction.buffered(table.id), key)
+        except KeyError:
             return None
-        found = own.get(key)
-        if found is not None:
-            return found
+        if own is not None:
+            return own
         state = transaction.snapshot.tables.get(table.id)
         if state is None or not (state.manifest.segments or state.inlined):
             return _NONE

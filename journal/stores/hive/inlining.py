@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from journal.local_engine.rows import combine_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.inlining import inline_commits
 from journal.model.lazy_dataclass import dataclass
@@ -29,6 +28,7 @@ from journal.model.version import Version
 from journal.records.catalog import record_states
 from journal.records.catalog_format import JournalRow
 from journal.records.schema import STATE
+from journal.sql.held_rows import combine_rows
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import inlined

@@ -38,7 +38,6 @@ from journal.records.statements import text_of
 from journal.sql.public_views import create_schema
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import inlining, layout, plain, section, shown_catalog
-from journal.stores.hive.buffers import Buffers
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
 from journal.stores.hive.catalog_db.inlined import load_rows
@@ -104,7 +103,6 @@ class HiveJournal:
         self.catalog = catalog
         self.held = HeldSegments()
         self.presence = Presence(self, presence_s)
-        self.buffers = Buffers()
         self.held_rows = held_rows
         self.inline_options = inline_options
         self.inline_turn = threading.Lock()

@@ -81,8 +81,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         """Let queries see the transaction's own rows of these tables."""
         for table, written in self.transaction.newly_read(tables, self._shown):
             if written:
-                rows = self._journal.buffers.combined(self.transaction, table.id, written)
-                self.show_rows(table, f"tx{table.id}_buffer", rows)
+                self.show_rows(table, f"tx{table.id}_buffer", written)
 
     def show_rows(self, table: Table, name: str, sets: Sequence[RowSet]) -> None:
         """Let queries read row sets of ``table`` as relation ``name``."""

@@ -6,7 +6,7 @@ yet. It changes no journal itself, unless it runs inside the commit section.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -24,8 +24,10 @@ from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
 from journal.stores.postgres.layout import drop_views, refresh_tiers
+from journal.stores.postgres.own_rows import keys_read, own_name, values_of_keys
 from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import (
+    columns_of,
     held_query,
     latest_ended_early,
     memory_rows,
@@ -34,6 +36,7 @@ from journal.stores.postgres.rows import (
 )
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts
+from journal.transactions.plain_rows import Key
 from journal.transactions.scan_access import as_relation, none_known, whole_tiers
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, run_step
@@ -73,6 +76,7 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
         self._journal = journal
         self._open = True
         self._shown: set[int] = set()
+        self._shown_by_key: set[int] = set()
         self._staged: list[str] = []
         self._views: list[exp.Table] = []
         self._row = row
@@ -84,14 +88,40 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
 
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries see the transaction's own rows of these tables, and what it is shown."""
+        for table_id in self._shown_by_key.intersection(tables):
+            self._shown_by_key.remove(table_id)
+            self._shown.remove(table_id)
+            self.session.hide(own_name(table_id))
+        self._show(tables, {})
+
+    def _show(self, tables: Iterable[int], keyed: Mapping[int, Sequence[Key]]) -> None:
+        """The same; of tables in ``keyed`` just the own rows of these keys, if that saves any."""
         for shown, manifest in self.transaction.shown:
             if shown.id not in self._shown:
                 self._shown.add(shown.id)
                 self._views += refresh_tiers(self.session, shown, manifest)
         for table, rows in self.transaction.newly_read(tables, self._shown):
             self._show_layout(table)
-            if rows:
-                show_rows(self.session, table, f"tx{table.id}_buffer", rows)
+            name, keys = own_name(table.id), keyed.get(table.id)
+            values = None if keys is None else values_of_keys(table, rows, keys)
+            if values is not None:
+                self._shown_by_key.add(table.id)
+                columns = columns_of(self.session, table, fields_of(table), values)
+                self.session.show_values(name, columns)
+            elif rows:
+                show_rows(self.session, table, name, rows)
+
+    def _keys_read(
+        self, plan: StatementPlan, parameters: Parameters
+    ) -> Mapping[int, Sequence[Key]]:
+        """The keys by which alone a plan reads own rows, by table."""
+        found = {}
+        for table_id in plan.tables & self.transaction.buffered_tables():
+            table = self.transaction.catalog.by_id(table_id)
+            keys = None if table is None else keys_read(table, plan, parameters)
+            if keys is not None:
+                found[table_id] = keys
+        return found
 
     def _show_layout(self, table: Table) -> None:
         """Make the tiers readable under a layout that this transaction has made itself."""
@@ -108,7 +138,7 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
         Inside the commit section classic tools are kept out of adopted journals until the commit,
         so that what the statement reads stays the latest.
         """
-        self.show(plan.tables)
+        self._show(plan.tables, self._keys_read(plan, parameters))
         if self._row is not None:
             written = map(self.committed.catalog.get, plan.writes)
             classic_writers.keep_out(self.session, written)
