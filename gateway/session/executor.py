@@ -32,6 +32,7 @@ from gateway.session.forms import (
     StatementCall,
     StoreForm,
 )
+from gateway.session.literal_templates import LiteralTemplate
 from gateway.session.outcome import StatementOutcome
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
@@ -187,6 +188,9 @@ class Executor:
     ) -> None:
         """A statement has failed; a conflict is told of at its end, since it may be tried again."""
         if plan is None or plan.kind is StatementKind.READ or error.code is Code.SERIALIZATION:
+            return
+        if isinstance(request.parsed, LiteralTemplate):
+            # The text itself is run yet.
             return
         origin = request.origin(plan)
         if origin is not None:

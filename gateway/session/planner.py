@@ -11,6 +11,7 @@ from functools import partial
 from gateway.activity.activity import Activity
 from gateway.lineage.ledger import LineageLedger
 from gateway.session.definitions import describer, dropped_tables
+from gateway.session.literal_templates import LiteralTemplates
 from gateway.session.plan_cache import CachedPlan, PlanCache, has_locks, may_create_ids, plan_key
 from gateway.session.request import StatementRequest
 from gateway.session.roles import setting_text
@@ -41,6 +42,7 @@ class Planner:
         self._journal = journal
         self._job_kinds = job_kinds
         self.cache = PlanCache()
+        self.templates = LiteralTemplates()
         self.lineage = LineageLedger(journal)
 
     def known_plan(

@@ -31,12 +31,14 @@ from gateway.session.control_statements import run_control
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import is_copy, run_copy_from
+from gateway.session.literal_templates import Templated, run_template
 from gateway.session.named_schemas import as_meant
 from gateway.session.notice_levels import without_unheard
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.own_parameters import SessionClock, own_parameters
 from gateway.session.parameters import bind
+from gateway.session.parsed_texts import read_text
 from gateway.session.path_parameters import with_paths
 from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
@@ -45,7 +47,6 @@ from gateway.session.retries import RetryPolicy, run_until_first
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import TransactionSettings
 from gateway.session.standing import StandingStatements
-from gateway.session.variable_parameters import without_placeholders
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
 from journal.transactions.constraint_timing import ConstraintTiming
@@ -158,7 +159,7 @@ class Session:
     def execute(self, text: str, parameters: Parameters = None) -> StatementOutcome:
         """Run the statements of ``text``; the outcome is that of the last one, notices of all."""
         outcome = StatementOutcome("EMPTY")
-        for parsed in self.parse(text, parameters is not None):
+        for parsed in self.to_run(text) if parameters is None else self.parse(text):
             outcome.close()
             notices = outcome.notices
             outcome = self.run(parsed, parameters)
@@ -205,19 +206,16 @@ class Session:
 
     def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
         """The statements of a text; a syntax error fails the transaction like any other."""
-        key = (text, self.dialect, placeholders, self.settings.limits)
-        found = self.executor.planner.cache.cached_statements(key)
-        if found is None:
-            try:
-                found = parse(text, self.dialect, self.settings.limits, placeholders=placeholders)
-                if not placeholders:
-                    found = without_placeholders(found, self.settings)
-            except PalimpsestError:
-                self._mark_failed()
-                raise
-            if not (any(map(has_password, found)) or (self.settings.variables and "$" in text)):
-                self.executor.planner.cache.put_statements(key, found)
-        return found
+        try:
+            return read_text(self, text, self.executor.planner.cache, placeholders)
+        except PalimpsestError:
+            self._mark_failed()
+            raise
+
+    def to_run(self, text: str) -> list[Parsed]:
+        """The statements of a text without parameters, fit for ``run`` and for nothing else."""
+        templated = self.executor.planner.templates.templated(self, text)
+        return self.parse(text, placeholders=False) if templated is None else [templated]
 
     def run(
         self, parsed: Parsed, parameters: Parameters = None, batch: pa.Table | None = None
@@ -229,6 +227,8 @@ class Session:
     def _run(
         self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None
     ) -> StatementOutcome:
+        if isinstance(parsed, Templated):
+            return run_template(self, parsed, self._run)
         self.cancellation.check()
         self.clock.begin(continues=self.transaction is not None)
         if (again := self._standing.run_again(self, parsed, parameters, batch)) is not None:

@@ -137,7 +137,7 @@ def end_savepoint(client: FlightClient, handle: bytes, *, releases: bool) -> Non
 def _run_text(worker: SessionSlot, text: str) -> StatementOutcome:
     session = worker.session
     outcome = StatementOutcome("EMPTY")
-    statements = session.parse(text, placeholders=False)
+    statements = session.to_run(text)
     for parsed in statements:
         _check_control(worker, parsed)
     for parsed in statements:

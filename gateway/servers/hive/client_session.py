@@ -68,7 +68,7 @@ class ThriftSession:
         operation.timeout_s = timeout_s
         work = self.settings.answer_to(text, self.session)
         if work is None:
-            parsed = self.session.parse(text, placeholders=False)
+            parsed = self.session.to_run(text)
             operation.has_rows = bool(parsed) and _gives_rows(parsed[-1])
 
             def work() -> StatementOutcome:

@@ -173,7 +173,7 @@ class ClientConnection:
         self._text = text = BodyReader(body).text()
         self._statements.forget("")
         self._drop_unnamed()
-        found = self._statements.split(text)
+        found = self._statements.split(text, runs=True)
         if not found:
             self._stream.write(messages.EMPTY_QUERY)
         for place, statement in enumerate(found):

@@ -46,13 +46,18 @@ class StatementStore:
         self._named: dict[str, PreparedStatement] = {}
         self._catalog_prepared = CatalogPrepared(session)
 
-    def split(self, text: str, *, placeholders: bool = False) -> list[PreparedStatement]:
-        """The statements of a text: on PostgreSQL's catalog, about cursors, or the session's."""
+    def split(
+        self, text: str, *, placeholders: bool = False, runs: bool = False
+    ) -> list[PreparedStatement]:
+        """The statements of a text: on PostgreSQL's catalog, about cursors, or the session's.
+
+        ``runs``: they are run at once, and not described before.
+        """
         if text == CALL_SQL:
             return [PreparedStatement(text, None, is_call=True)]
         pieces = split_at_cursors(text)
         if len(pieces) > 1:
-            return [part for piece in pieces for part in self.split(piece)]
+            return [part for piece in pieces for part in self.split(piece, runs=runs)]
         command = cursor_command(text)
         if command is not None:
             return [PreparedStatement(text, None, cursor=command)]
@@ -67,7 +72,7 @@ class StatementStore:
         queries = catalog_queries(text)
         if queries is not None:
             return [PreparedStatement(text, None, catalog=query) for query in queries]
-        found = self._session.parse(text, placeholders)
+        found = self._session.to_run(text) if runs else self._session.parse(text, placeholders)
         if len(found) == 1:
             return [PreparedStatement(found[0].text, found[0])]
         return [_statement_of(parsed) for parsed in found]

@@ -1,0 +1,163 @@
+"""Takes the literals out of a statement's text, so that what differs in them alone is planned once.
+
+    UPDATE t SET v = 'x' WHERE k = 5   ->   UPDATE t SET v = ? WHERE k = ?   and   ('x', 5)
+
+Many drivers write values into the text. Only literals are taken that stand alone: as a value of
+VALUES, or behind ``=``. Everything else stays in the text as it is, so another reading of it is
+impossible: what this module does not understand keeps its literals. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from journal.model.lazy_dataclass import dataclass
+
+_NAME = r'(?:"[^"\n]+"|`[^`\n]+`|[^\W\d]\w*)'
+_PATH = rf"{_NAME}(?:\.{_NAME}){{0,2}}"
+_NAMES = rf"{_NAME}(?:\s*,\s*{_NAME})*"
+_TYPE = r"(?:\s*::\s*[A-Za-z]\w*(?:\(\s*\d+(?:\s*,\s*\d+)?\s*\))?)?"
+_LITERAL = r"""
+    (?P<integer>-?\d{1,18})(?![\w.])
+  | (?P<decimal>-?\d{1,18}\.\d{1,18})(?![\w.])
+  | '(?P<text>(?:[^'\\]|'')*)'
+"""
+_INSERT = re.compile(
+    rf"\s*INSERT\s+INTO\s+{_PATH}\s*(?:\(\s*{_NAMES}\s*\)\s*)?VALUES\s*", re.IGNORECASE
+)
+_CELL = re.compile(
+    rf"\s*(?:{_LITERAL}|(?P<null>NULL)\b|(?P<word>(?:DEFAULT|TRUE|FALSE)\b))"
+    rf"(?P<type>{_TYPE})\s*(?P<end>[,)])",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NEXT_ROW = re.compile(r"\s*,\s*\(")
+_UPSERT = (
+    rf"ON\s+CONFLICT\s*(?:\(\s*{_NAMES}\s*\)\s*)?DO\s+(?:NOTHING|UPDATE\s+SET\s+"
+    rf"{_NAME}\s*=\s*EXCLUDED\.{_NAME}(?:\s*,\s*{_NAME}\s*=\s*EXCLUDED\.{_NAME})*)"
+)
+_RETURNING = rf"RETURNING\s+(?:\*|{_PATH}(?:\s*,\s*{_PATH})*)"
+_TAIL = re.compile(rf"\s*(?:{_UPSERT}\s*)?(?:{_RETURNING}\s*)?;?\s*", re.IGNORECASE)
+_NO_TAIL = re.compile(r"\s*;?\s*")
+_BY_KEY = re.compile(r"\s*(?:UPDATE|DELETE|SELECT)\b", re.IGNORECASE)
+_TOKEN = re.compile(
+    rf"""
+    {_LITERAL} | (?P<name>{_NAME}) | (?P<space>\s+) | (?P<equals>=)
+  | (?P<sign>[-+*/<>%|:.,();\[\]]|\d[\w.]*)
+    """,
+    re.VERBOSE,
+)
+_CHARS_MAX = 10_000
+"""Of a statement that looks rows up; one of VALUES may have as many as it likes."""
+_ENDS = frozenset({"AND", "WHERE", "ORDER", "LIMIT", "FOR", "RETURNING", ",", ")", ";", ""})
+"""What may follow a literal that is compared or assigned by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenLiterals:
+    """A text with ``?`` in the place of literals, and their values; several rows of VALUES."""
+
+    text: str
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def take_literals(text: str) -> TakenLiterals | None:
+    """The text and its literals; None where it has none that can be taken.
+
+    >>> take_literals("INSERT INTO t VALUES (1, 'it''s', NULL)")
+    TakenLiterals(text='INSERT INTO t VALUES (?, ?, ?)', rows=((1, "it's", None),))
+    >>> take_literals("UPDATE t SET n = n + 1 WHERE k = 7")
+    TakenLiterals(text='UPDATE t SET n = n + 1 WHERE k = ?', rows=((7,),))
+    >>> take_literals("SELECT 5") is None
+    True
+    """
+    head = _INSERT.match(text)
+    if head is not None:
+        return _of_insert(text, head.end())
+    if len(text) > _CHARS_MAX or not _BY_KEY.match(text):
+        return None
+    return _of_comparisons(text)
+
+
+def _of_insert(text: str, start: int) -> TakenLiterals | None:
+    shape: str | None = None
+    rows: list[tuple[Any, ...]] = []
+    at = start
+    if text[at : at + 1] != "(":
+        return None
+    while True:
+        cells, values, at = _row_at(text, at + 1)
+        if at < 0 or shape not in {None, cells}:
+            return None
+        shape = cells
+        rows.append(values)
+        following = _NEXT_ROW.match(text, at)
+        if following is None:
+            break
+        at = following.end() - 1
+    tail = _TAIL if len(rows) == 1 else _NO_TAIL
+    if not rows[0] or tail.fullmatch(text, at) is None:
+        return None
+    return TakenLiterals(f"{text[:start]}({shape}){text[at:]}", tuple(rows))
+
+
+def _row_at(text: str, at: int) -> tuple[str, tuple[Any, ...], int]:
+    """The row of VALUES at a place: its text and values, and where it ends; -1 for another."""
+    cells: list[str] = []
+    values: list[Any] = []
+    while (cell := _CELL.match(text, at)) is not None:
+        at = cell.end()
+        if cell["word"] is not None:
+            cells.append(cell["word"] + cell["type"])
+        else:
+            cells.append("?" + cell["type"])
+            values.append(_value(cell))
+        if cell["end"] == ")":
+            return ", ".join(cells), tuple(values), at
+    return "", (), -1
+
+
+def _of_comparisons(text: str) -> TakenLiterals | None:
+    parts: list[str] = []
+    values: list[Any] = []
+    tokens = list(_significant(text))
+    if not tokens:
+        return None
+    at = 0
+    behind = [token.group().upper() for token in tokens[1:]] + [""]
+    before: re.Match[str] | None = None
+    for token, following in zip(tokens, behind, strict=True):
+        is_literal = token.lastgroup in {"integer", "decimal", "text"}
+        if is_literal and before is not None and before["equals"] and following in _ENDS:
+            parts += [text[at : token.start()], "?"]
+            values.append(_value(token))
+            at = token.end()
+        before = token
+    if not values:
+        return None
+    return TakenLiterals("".join([*parts, text[at:]]), (tuple(values),))
+
+
+def _significant(text: str) -> Iterator[re.Match[str]]:
+    """The tokens of a text but its spaces; none if one of them is unknown here."""
+    found: list[re.Match[str]] = []
+    at = 0
+    while at < len(text):
+        token = _TOKEN.match(text, at)
+        if token is None or text.startswith(("--", "/*"), at):
+            return
+        if token["space"] is None:
+            found.append(token)
+        at = token.end()
+    yield from found
+
+
+def _value(literal: re.Match[str]) -> Any:
+    if literal["integer"] is not None:
+        return int(literal["integer"])
+    if literal["decimal"] is not None:
+        return Decimal(literal["decimal"])
+    text = literal["text"]
+    return None if text is None else text.replace("''", "'")
