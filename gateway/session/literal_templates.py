@@ -15,7 +15,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import partial
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -50,11 +49,14 @@ _ROWS_MIN = 3
 _MORE = ("with_", "group", "having", "distinct", "windows", "qualify", "sample")
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT"})
 _TEXTS = frozenset({"VARCHAR", "TEXT"})
-_MOMENTS = {
-    "DATE": re.compile(r"[1-9]\d{3}-\d\d-\d\d"),
-    "TIMESTAMP": re.compile(r"[1-9]\d{3}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?"),
+_DAY, _TIME = r"[1-9]\d{3}-\d\d-\d\d", r"[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?"
+_FORMS = {
+    "DATE": re.compile(_DAY),
+    "TIMESTAMP": re.compile(_DAY + _TIME),
+    "TIMESTAMPTZ": re.compile(rf"{_DAY}{_TIME}[-+]\d\d:\d\d"),
+    "UUID": re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
 }
-"""Texts of moments that mean the same everywhere."""
+"""Texts of types that mean the same everywhere."""
 
 
 class TemplateSession(Protocol):
@@ -90,13 +92,16 @@ class Templated(Parsed):
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A template and the types of its parameters, in a catalog; None: it stands for no text."""
+class KnownTemplate:
+    """A template in a catalog; None: it stands for no text.
+
+    ``places`` are the types of its parameters, and which are put into a column.
+    """
 
     template: LiteralTemplate | None
     catalog: CatalogSnapshot
     path: tuple[str, ...]
-    types: tuple[str, ...]
+    places: tuple[tuple[str, bool], ...]
 
 
 class LiteralTemplates:
@@ -105,7 +110,7 @@ class LiteralTemplates:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], KnownTemplate] = OrderedDict()
 
     def templated(self, session: TemplateSession, text: str) -> Templated | None:
         """A text as a template and values; None where it has to be run as it is."""
@@ -121,11 +126,14 @@ class LiteralTemplates:
         template = known.template
         if template is None:
             return None
-        is_cell = isinstance(_tree(template), exp.Insert)
-        for row in found.rows:
-            if not all(map(partial(_means_the_same, is_cell=is_cell), known.types, row)):
-                return None
+        if not all(all(map(_means_the_same, known.places, row)) for row in found.rows):
+            return None
         return Templated(template.statement, template.text, (), template, found.rows, text)
+
+    def known(self) -> list[KnownTemplate]:
+        """What is known of the texts that were looked at."""
+        with self._lock:
+            return list(self._known.values())
 
     def _is_common(self, place: tuple[str, str], rows: int) -> bool:
         """True for a template that was seen before, or stands for many rows."""
@@ -137,7 +145,7 @@ class LiteralTemplates:
                 self._seen.popitem(last=False)
         return before or rows >= _ROWS_MIN
 
-    def _known_as(self, session: TemplateSession, text: str) -> _Known:
+    def _known_as(self, session: TemplateSession, text: str) -> KnownTemplate:
         catalog, path = session.catalog, session.settings.search_path
         place = (text, session.dialect)
         with self._lock:
@@ -152,10 +160,10 @@ class LiteralTemplates:
         return known
 
 
-def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> _Known:
+def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> KnownTemplate:
     """A template, and the types of its parameters as tables are now."""
     path = session.settings.search_path
-    nothing = _Known(None, catalog, path, ())
+    nothing = KnownTemplate(None, catalog, path, ())
     try:
         (parsed,) = parse(text, session.dialect, session.settings.limits)
         tree = _tree(parsed)
@@ -165,11 +173,19 @@ def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> _
         found = parameter_types(tree, context)
     except (PalimpsestError, ValueError):
         return nothing
+    places = {node.name: _is_put(node) for node in tree.find_all(exp.Placeholder)}
     names = [f"{USER_PARAMETER}{place}" for place in parsed.parameters]
     if not found.keys() >= set(names):
         return nothing
     template = LiteralTemplate(parsed.statement, parsed.text, parsed.parameters)
-    return _Known(template, catalog, path, tuple(found[name] for name in names))
+    return KnownTemplate(template, catalog, path, tuple((found[n], places[n]) for n in names))
+
+
+def _is_put(node: exp.Expr) -> bool:
+    """True for a value that is put into a column, or cast; false for one that is compared."""
+    parent = node.parent
+    assigned = isinstance(parent, exp.EQ) and isinstance(parent.parent, exp.Update)
+    return assigned or isinstance(parent, exp.Tuple | exp.Cast)
 
 
 def _tree(parsed: Parsed) -> exp.Expr | None:
@@ -197,18 +213,19 @@ def _finds_rows_by_key(tree: exp.Expr, context: RewriteContext) -> bool:
     return all(fold(table.by_physical(name).name) in compared for name in table.key)
 
 
-def _means_the_same(kind: str, value: object, *, is_cell: bool) -> bool:
-    """True if a value of VALUES, or one that is compared, is the same as a literal."""
+def _means_the_same(place: tuple[str, bool], value: object) -> bool:
+    """True if a value of a statement is the same at a place whether it is a literal or not."""
+    kind, is_put = place
     if value is None:
-        return is_cell
+        return is_put
     if isinstance(value, int):
-        return kind in _WHOLE or (is_cell and (kind == "DOUBLE" or kind.startswith("DECIMAL")))
+        return kind in _WHOLE or (is_put and (kind == "DOUBLE" or kind.startswith("DECIMAL")))
     if isinstance(value, Decimal):
-        return kind.startswith("DECIMAL") or (is_cell and kind == "DOUBLE")
-    if kind in _TEXTS:
+        return kind.startswith("DECIMAL") or (is_put and kind == "DOUBLE")
+    if kind.partition("(")[0] in _TEXTS:
         return True
-    moment = _MOMENTS.get(kind) if is_cell else None
-    return moment is not None and isinstance(value, str) and moment.fullmatch(value) is not None
+    form = _FORMS.get(kind) if is_put else None
+    return form is not None and isinstance(value, str) and form.fullmatch(value) is not None
 
 
 def run_template(session: TemplateSession, parsed: Templated, run: Run) -> StatementOutcome:

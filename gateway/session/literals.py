@@ -49,6 +49,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_LITERALS = frozenset({"integer", "decimal", "text"})
 _CHARS_MAX = 10_000
 """Of a statement that looks rows up; one of VALUES may have as many as it likes."""
 _ENDS = frozenset({"AND", "WHERE", "ORDER", "LIMIT", "FOR", "RETURNING", ",", ")", ";", ""})
@@ -126,18 +127,24 @@ def _of_comparisons(text: str) -> TakenLiterals | None:
     if not tokens:
         return None
     at = 0
-    behind = [token.group().upper() for token in tokens[1:]] + [""]
-    before: re.Match[str] | None = None
-    for token, following in zip(tokens, behind, strict=True):
-        is_literal = token.lastgroup in {"integer", "decimal", "text"}
-        if is_literal and before is not None and before["equals"] and following in _ENDS:
+    words = [token.group().upper() for token in tokens]
+    for place, token in enumerate(tokens):
+        if token.lastgroup not in _LITERALS or words[place - 1 : place] != ["="]:
+            continue
+        if _end_behind(words, place + 1) in _ENDS:
             parts += [text[at : token.start()], "?"]
             values.append(_value(token))
             at = token.end()
-        before = token
     if not values:
         return None
     return TakenLiterals("".join([*parts, text[at:]]), (tuple(values),))
+
+
+def _end_behind(words: list[str], place: int) -> str:
+    """What stands behind a literal, or behind the type that it is cast to."""
+    if words[place : place + 2] == [":", ":"]:
+        place += 3
+    return words[place] if place < len(words) else ""
 
 
 def _significant(text: str) -> Iterator[re.Match[str]]:
