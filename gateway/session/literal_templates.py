@@ -130,7 +130,7 @@ class LiteralTemplates:
             return None
         return Templated(template.statement, template.text, (), template, found.rows, text)
 
-    def known(self) -> list[KnownTemplate]:
+    def known_templates(self) -> list[KnownTemplate]:
         """What is known of the texts that were looked at."""
         with self._lock:
             return list(self._known.values())

@@ -33,7 +33,7 @@ def con(request: pytest.FixtureRequest) -> Iterator[Connection]:
 def _templates(con: Connection) -> int:
     """How many statements are known without their literals."""
     assert isinstance(con.client_session, Session)
-    known = con.client_session.executor.planner.templates.known()
+    known = con.client_session.executor.planner.templates.known_templates()
     return sum(each.template is not None for each in known)
 
 
