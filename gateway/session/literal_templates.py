@@ -4,8 +4,8 @@
                                  --else, or it fails------> the text itself
 
 Only where a value means the same as a literal and as a parameter: rows of VALUES, and rows that are
-looked up by their whole key. Whatever fails is run once more as it was written, so that errors are
-those of the client's text. Shared by the sessions of a warehouse; thread-safe.
+looked up by their whole key. What fails for what it says is run once more as it was written: errors
+are those of the client's text. Shared by the sessions of a warehouse; thread-safe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gateway.config import Settings
 from gateway.session.literals import take_literals
 from gateway.session.outcome import StatementOutcome
 from gateway.session.parameters import batch_table
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import USER_PARAMETER
 from journal.model.schema import CatalogSnapshot, Table, fold
@@ -41,7 +41,8 @@ Run = Callable[[Parsed, Any, pa.Table | None], StatementOutcome]
 
 _TEMPLATES_MAX = 512
 _SEEN_MAX = 4096
-_FINAL = frozenset({Code.CANCELLED, Code.OUTCOME_UNKNOWN, Code.SERIALIZATION})
+_OF_TEXTS = frozenset({"0A", "21", "22", "23", "42", "44"})
+"""Classes of SQLSTATE of errors that lie in a statement; others are final."""
 _ABLE = frozenset({"duckdb", "postgres", "postgresql", "spark", "hive"})
 """Dialects in which a text in single quotes means itself if it has no backslash."""
 _ROWS_MIN = 3
@@ -239,7 +240,7 @@ def run_template(session: TemplateSession, parsed: Templated, run: Run) -> State
         if batch is not None:
             return run(parsed.template, None, batch)
     except PalimpsestError as error:
-        if error.code in _FINAL:
+        if error.sqlstate[:2] not in _OF_TEXTS:
             raise
         if session.transaction is not None and was_open:
             session.transaction.reopen()
