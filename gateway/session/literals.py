@@ -128,8 +128,11 @@ def _of_comparisons(text: str) -> TakenLiterals | None:
         return None
     at = 0
     words = [token.group().upper() for token in tokens]
+    # An output may be called by its text.
+    is_shown = words[0] == "SELECT"
     for place, token in enumerate(tokens):
-        if token.lastgroup not in _LITERALS or words[place - 1 : place] != ["="]:
+        is_shown = words[place] == "RETURNING" or (is_shown and words[place] != "WHERE")
+        if is_shown or token.lastgroup not in _LITERALS or words[place - 1 : place] != ["="]:
             continue
         if _end_behind(words, place + 1) in _ENDS:
             parts += [text[at : token.start()], "?"]

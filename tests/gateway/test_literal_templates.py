@@ -73,6 +73,8 @@ def _told_twice(con: Connection, statements: list[str]) -> tuple[list[Any], list
         "UPDATE t SET name = NULL WHERE (t.k = {k} AND name = 'x')",
         "DELETE FROM t WHERE k = {k} AND code = 'ab'",
         "SELECT k, name, 7 AS n, 'lit' FROM t WHERE k = {k} LIMIT 21",
+        "SELECT k = 1, x FROM t WHERE k = {k}",
+        "UPDATE t SET x = {k} WHERE k = 2 RETURNING k, k = 2",
     ],
 )
 def test_a_template_means_what_the_text_says(con: Connection, statement: str) -> None:
