@@ -29,7 +29,7 @@ _INSERT = re.compile(
     rf"\s*INSERT\s+INTO\s+{_PATH}\s*(?:\(\s*{_NAMES}\s*\)\s*)?VALUES\s*", re.IGNORECASE
 )
 _CELL = re.compile(
-    rf"\s*(?:{_LITERAL}|(?P<null>NULL)\b|(?P<word>(?:DEFAULT|TRUE|FALSE)\b))"
+    rf"\s*(?P<cell>{_LITERAL}|(?P<null>NULL)\b|(?P<word>(?:DEFAULT|TRUE|FALSE)\b))"
     rf"(?P<type>{_TYPE})\s*(?P<end>[,)])",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -83,41 +83,53 @@ def take_literals(text: str) -> TakenLiterals | None:
 
 
 def _of_insert(text: str, start: int) -> TakenLiterals | None:
-    shape: str | None = None
-    rows: list[tuple[Any, ...]] = []
     at = start
+    rows: list[_Row] = []
     if text[at : at + 1] != "(":
         return None
     while True:
-        cells, values, at = _row_at(text, at + 1)
-        if at < 0 or shape not in {None, cells}:
+        row = _row_at(text, at + 1)
+        if row is None or row.shape != (rows or [row])[0].shape:
             return None
-        shape = cells
-        rows.append(values)
+        rows.append(row)
+        at = row.end
         following = _NEXT_ROW.match(text, at)
         if following is None:
             break
         at = following.end() - 1
     tail = _TAIL if len(rows) == 1 else _NO_TAIL
-    if not rows[0] or tail.fullmatch(text, at) is None:
+    if not rows[0].values or tail.fullmatch(text, at) is None:
         return None
-    return TakenLiterals(f"{text[:start]}({shape}){text[at:]}", tuple(rows))
+    return TakenLiterals(
+        f"{text[:start]}({rows[0].text}{text[at:]}", tuple(row.values for row in rows)
+    )
 
 
-def _row_at(text: str, at: int) -> tuple[str, tuple[Any, ...], int]:
-    """The row of VALUES at a place: its text and values, and where it ends; -1 for another."""
-    cells: list[str] = []
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of VALUES: its text up to its bracket, without and with its spaces, and its values."""
+
+    shape: str
+    text: str
+    values: tuple[Any, ...]
+    end: int
+
+
+def _row_at(text: str, at: int) -> _Row | None:
+    """The row of VALUES whose first value is at a place; None for one of other values."""
+    shape: list[str] = []
+    parts: list[str] = []
     values: list[Any] = []
     while (cell := _CELL.match(text, at)) is not None:
-        at = cell.end()
-        if cell["word"] is not None:
-            cells.append(cell["word"] + cell["type"])
-        else:
-            cells.append("?" + cell["type"])
+        shown = cell["word"] or "?"
+        if cell["word"] is None:
             values.append(_value(cell))
+        shape.append(shown + cell["type"])
+        parts += [text[at : cell.start("cell")], shown, text[cell.end("cell") : cell.end()]]
+        at = cell.end()
         if cell["end"] == ")":
-            return ", ".join(cells), tuple(values), at
-    return "", (), -1
+            return _Row(",".join(shape), "".join(parts), tuple(values), at)
+    return None
 
 
 def _of_comparisons(text: str) -> TakenLiterals | None:
