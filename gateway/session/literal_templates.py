@@ -32,6 +32,7 @@ from journal.transactions.transaction import Status, Transaction
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import table_name
 from rewriter.preview.synthetic_catalog import plain_scan_info
+from rewriter.reading.key_lookup import conjuncts
 from rewriter.reading.parameter_types import parameter_types
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed, parse
@@ -93,10 +94,11 @@ class Templated(Parsed):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownTemplate:
-    """A template in a catalog; None: it stands for no text.
+class _KnownTemplate:
+    """What a text without its literals is in a catalog, where names are looked up along a path.
 
-    ``places`` are the types of its parameters, and which are put into a column.
+    ``template`` is None where it stands for no text. ``places``: the type of each parameter in
+    their order, and True for one that is put into a column or cast.
     """
 
     template: LiteralTemplate | None
@@ -111,7 +113,7 @@ class LiteralTemplates:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._known: OrderedDict[tuple[str, str], KnownTemplate] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _KnownTemplate] = OrderedDict()
 
     def templated(self, session: TemplateSession, text: str) -> Templated | None:
         """A text as a template and values; None where it has to be run as it is."""
@@ -131,11 +133,6 @@ class LiteralTemplates:
             return None
         return Templated(template.statement, template.text, (), template, found.rows, text)
 
-    def known_templates(self) -> list[KnownTemplate]:
-        """What is known of the texts that were looked at."""
-        with self._lock:
-            return list(self._known.values())
-
     def _is_common(self, place: tuple[str, str], rows: int) -> bool:
         """True for a template that was seen before, or stands for many rows."""
         with self._lock:
@@ -146,7 +143,7 @@ class LiteralTemplates:
                 self._seen.popitem(last=False)
         return before or rows >= _ROWS_MIN
 
-    def _known_as(self, session: TemplateSession, text: str) -> KnownTemplate:
+    def _known_as(self, session: TemplateSession, text: str) -> _KnownTemplate:
         catalog, path = session.catalog, session.settings.search_path
         place = (text, session.dialect)
         with self._lock:
@@ -161,10 +158,10 @@ class LiteralTemplates:
         return known
 
 
-def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> KnownTemplate:
+def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> _KnownTemplate:
     """A template, and the types of its parameters as tables are now."""
     path = session.settings.search_path
-    nothing = KnownTemplate(None, catalog, path, ())
+    nothing = _KnownTemplate(None, catalog, path, ())
     try:
         (parsed,) = parse(text, session.dialect, session.settings.limits)
         tree = _tree(parsed)
@@ -179,7 +176,7 @@ def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> K
     if not found.keys() >= set(names):
         return nothing
     template = LiteralTemplate(parsed.statement, parsed.text, parsed.parameters)
-    return KnownTemplate(template, catalog, path, tuple((found[n], places[n]) for n in names))
+    return _KnownTemplate(template, catalog, path, tuple((found[n], places[n]) for n in names))
 
 
 def _is_put(node: exp.Expr) -> bool:
@@ -208,9 +205,8 @@ def _finds_rows_by_key(tree: exp.Expr, context: RewriteContext) -> bool:
     table = context.catalog.get(table_name(tables[0], context))
     if not isinstance(table, Table) or table.hidden_key:
         return False
-    condition = where.this.unnest()
-    parts = condition.flatten() if isinstance(condition, exp.And) else [condition]
-    compared = {fold(part.this.name) for part in parts if isinstance(part, exp.EQ)}
+    equal = (part for part in conjuncts(where.this) if isinstance(part, exp.EQ))
+    compared = {fold(part.this.name) for part in equal}
     return all(fold(table.by_physical(name).name) in compared for name in table.key)
 
 

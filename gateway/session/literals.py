@@ -89,7 +89,7 @@ def _of_insert(text: str, start: int) -> TakenLiterals | None:
         return None
     while True:
         row = _row_at(text, at + 1)
-        if row is None or row.shape != (rows or [row])[0].shape:
+        if row is None or (rows and row.shape != rows[0].shape):
             return None
         rows.append(row)
         at = row.end
