@@ -19,7 +19,7 @@ from journal.records.governance_tables import (
 )
 from journal.records.record_types import RecordTable, columns
 
-FORMAT = 22
+FORMAT = 23
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
