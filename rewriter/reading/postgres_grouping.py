@@ -1,6 +1,7 @@
 """GROUP BY a primary key, which determines the other columns of its table. Pure.
 
     SELECT id, name, count(*) FROM t JOIN u .. GROUP BY t.id        .. GROUP BY t.id, name
+    SELECT t.id AS i, name, count(*) FROM t .. GROUP BY 1, or i     .. GROUP BY 1, name
 
 PostgreSQL takes the first; stores, which read a journal in the place of the table, know no key
 there, and are asked to group by what is named as well. That makes no other groups.
@@ -8,7 +9,7 @@ there, and are asked to group by what is named as well. That makes no other grou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -34,12 +35,13 @@ def determined_columns(group: exp.Group, context: RewriteContext) -> Iterator[ex
     select = group.parent
     if not isinstance(select, exp.Select) or any(group.args.get(part) for part in _SETS):
         return
-    grouped = [node for node in group.expressions if isinstance(node, exp.Column)]
+    sources = list(relations_of(select))
+    tables = [_table_of(source, context) for source in sources]
+    grouped = list(_grouped_columns(group, select, tables))
     if not grouped:
         return
     known = {(fold(node.table), fold(node.name)) for node in grouped}
-    for source in relations_of(select):
-        table = _table_of(source, context)
+    for source, table in zip(sources, tables, strict=True):
         if table is None or not _has_key(table, fold(source.alias_or_name), known):
             continue
         for found in _named(select, table, source.alias_or_name):
@@ -47,6 +49,27 @@ def determined_columns(group: exp.Group, context: RewriteContext) -> Iterator[ex
             if place not in known:
                 known.add(place)
                 yield found
+
+
+def _grouped_columns(
+    group: exp.Group, select: exp.Select, tables: Sequence[Table | None]
+) -> Iterator[exp.Column]:
+    """The columns that are grouped by, by themselves or as outputs: by their places or aliases."""
+    outputs = select.expressions
+    for node in group.expressions:
+        found = node
+        if isinstance(node, exp.Literal) and node.is_int:
+            before = outputs[: int(node.name)]
+            if len(before) < int(node.name) or any(output.is_star for output in before):
+                continue
+            found = before[-1].unalias() if before else node
+        elif isinstance(node, exp.Column) and not node.table:
+            # A column of the tables goes before an output of the same name.
+            if all(table is not None and table.find(node.name) is None for table in tables):
+                named = (o for o in outputs if o.alias and fold(o.alias) == fold(node.name))
+                found = next((o.unalias() for o in named), node)
+        if isinstance(found, exp.Column):
+            yield found
 
 
 def _table_of(source: exp.Expr, context: RewriteContext) -> Table | None:

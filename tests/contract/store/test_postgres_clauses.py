@@ -411,3 +411,19 @@ def test_views_compute_what_their_functions_say_now(store: Store) -> None:
     con.execute("DROP FUNCTION half(int, int) CASCADE")
     with pytest.raises(gateway.Error, match="halves does not exist"):
         con.execute("SELECT * FROM halves")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it takes any column beside a group")
+def test_a_grouped_key_determines_its_table(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR)")
+    con.execute("CREATE TABLE u (tid INTEGER, k INTEGER, v INTEGER, PRIMARY KEY (tid, k))")
+    con.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    con.execute("INSERT INTO u VALUES (1, 1, 5), (1, 2, 6)")
+    query = "SELECT {}, count(k) FROM t LEFT JOIN u ON tid = id GROUP BY {} ORDER BY name"
+    for key in (("t.*", "t.id"), ("id AS i, name", "i"), ("t.id, name", "1")):
+        assert con.execute(query.format(*key)).fetchall() == [(1, "x", 2), (2, "y", 0)]
+    assert con.execute("SELECT v FROM u GROUP BY k, tid ORDER BY v").fetchall() == [(5,), (6,)]
+    with pytest.raises(gateway.Error, match=r"GROUP BY|group by|aggregate"):
+        con.execute("SELECT v FROM u GROUP BY tid")

@@ -192,21 +192,6 @@ def test_texts_are_as_short_as_their_column_says(store: Store) -> None:
 
 
 @pytest.mark.also_on("hive")
-@pytest.mark.drifts(toy="it takes any column beside a group")
-def test_a_grouped_key_determines_its_table(store: Store) -> None:
-    con = store.connect(dialect="postgres")
-    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR)")
-    con.execute("CREATE TABLE u (tid INTEGER, k INTEGER, v INTEGER, PRIMARY KEY (tid, k))")
-    con.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
-    con.execute("INSERT INTO u VALUES (1, 1, 5), (1, 2, 6)")
-    query = "SELECT t.*, count(u.k) AS n FROM t LEFT JOIN u ON u.tid = t.id GROUP BY t.id"
-    assert con.execute(f"{query} ORDER BY name").fetchall() == [(1, "x", 2), (2, "y", 0)]
-    assert con.execute("SELECT v FROM u GROUP BY k, tid ORDER BY v").fetchall() == [(5,), (6,)]
-    with pytest.raises(gateway.Error, match=r"GROUP BY|group by|aggregate"):
-        con.execute("SELECT v FROM u GROUP BY tid")
-
-
-@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has other functions")
 def test_casts_templates_and_rounding_are_those_of_postgresql(store: Store) -> None:
     con = store.connect(dialect="postgres")
