@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
-from journal.sql.array_text import parse_array
+from journal.sql.array_text import array_of_text, parse_array
 from journal.sql.builders import call, fill, variable
 from journal.sql.relations import ident
 from rewriter.functions import function_name
@@ -33,6 +33,9 @@ _HAS_KEY = (
     " WHEN 'VARCHAR' THEN json_extract_string(CAST(j AS JSON), '$') = k"
     " ELSE CASE WHEN j IS NOT NULL THEN FALSE END END"
 )
+_TEXTS = exp.DataType.build("VARCHAR[]", dialect="duckdb")
+_ANY_OF_NONE = "CASE WHEN j IS NOT NULL THEN FALSE END"
+_ALL_OF_NONE = "CASE WHEN j IS NOT NULL THEN TRUE END"
 _RENAMED = {
     "array_length": "json_array_length",
     "build_array": "json_array",
@@ -226,14 +229,19 @@ def _has_keys(kind: type[exp.Connector]) -> Spell:
     def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         if len(arguments) != 2:
             return None
-        keys = arguments[1].this if isinstance(arguments[1], exp.Cast) else arguments[1]
-        if not isinstance(keys, exp.Array) or not keys.expressions:
+        listed = arguments[1]
+        if listed.is_string:
+            listed = array_of_text(listed.name, _TEXTS)
+        keys = listed.this if isinstance(listed, exp.Cast) else listed
+        if not isinstance(keys, exp.Array):
             has = _has_key(node, (arguments[0], variable("e")))
             sql = _ANY_KEY if kind is exp.Or else _ALL_KEYS
-            return fill(sql, j=arguments[0], a=arguments[1], has=has)
+            return fill(sql, j=arguments[0], a=listed, has=has)
         given = [key for key in keys.expressions if not isinstance(key, exp.Null)]
         each = [_has_key(node, (arguments[0], key)) for key in given]
         found = [one for one in each if one is not None]
+        if not found:
+            return fill(_ANY_OF_NONE if kind is exp.Or else _ALL_OF_NONE, j=arguments[0])
         return exp.Paren(this=(exp.or_ if kind is exp.Or else exp.and_)(*found, copy=False))
 
     return spell

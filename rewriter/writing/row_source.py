@@ -108,7 +108,8 @@ class RowSource:
         if len(rows) == 1 and self._reads.context.optimistic:
             query = exp.Select(expressions=_cells_named(tuples[0], names))
         else:
-            query = _values_query(list(holder.expressions), names)
+            # A row that is rewritten has been named as an output of the holder is.
+            query = _values_query([row.unalias() for row in holder.expressions], names)
         query.set("with_", holder.args.get("with_"))
         return query
 
