@@ -10,14 +10,17 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 
-_ODD = re.compile(r'[{},"\\\s]')
+_BLANKS = " \t\n\r\v\f"
+"""What PostgreSQL passes over between elements; other blanks of Unicode are text."""
+_ODD = re.compile(rf'[{{}},"\\{_BLANKS}]')
 _MARKED = re.compile(r'["\\]')
 
 
 def parse_array(text: str, item: Callable[[str], Any]) -> list[Any]:
     """The elements of an array, each made of its text by ``item``; raises ValueError."""
-    found, end = _list(text.strip(), 0, item)
-    if end != len(text.strip()):
+    text = text.strip(_BLANKS)
+    found, end = _list(text, 0, item)
+    if end != len(text):
         raise ValueError(f"something follows the array {text[:end]}")
     return found
 
@@ -76,7 +79,7 @@ def _list(text: str, at: int, item: Callable[[str], Any]) -> tuple[list[Any], in
     while True:
         value, at = _value(text, at, item)
         found.append(value)
-        while text[at : at + 1].isspace():
+        while at < len(text) and text[at] in _BLANKS:
             at += 1
         sign, at = text[at : at + 1], at + 1
         if sign == "}":
@@ -94,7 +97,7 @@ def _check_sizes(items: list[Any]) -> None:
 
 
 def _value(text: str, at: int, item: Callable[[str], Any]) -> tuple[Any, int]:
-    while text[at : at + 1].isspace():
+    while at < len(text) and text[at] in _BLANKS:
         at += 1
     if text[at : at + 1] == "{":
         return _list(text, at, item)
@@ -103,7 +106,7 @@ def _value(text: str, at: int, item: Callable[[str], Any]) -> tuple[Any, int]:
     end = at
     while end < len(text) and text[end] not in ",}":
         end += 1
-    word = text[at:end].strip()
+    word = text[at:end].strip(_BLANKS)
     return (None if word.upper() == "NULL" else item(word)), end
 
 

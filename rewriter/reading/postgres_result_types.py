@@ -4,6 +4,7 @@ avg(i), avg(i) + 1              of whole numbers and NUMERICs: a NUMERIC, which 
 n / 3, sum(n) / count(*)        the same, also as columns of subqueries and CTEs
 sum(i)                          of BIGINTs: a NUMERIC
 length(s), ntile(4), d - e      an INTEGER
+generate_series(1, 3)           the same, as its bounds are
 extract(year FROM d)            a NUMERIC
 
 PostgreSQL's own functions have these types.
@@ -25,7 +26,9 @@ from rewriter.reading.value_types import KIND, ValueTypes, results_of
 from rewriter.syntax.postgres_names import postgres_name
 
 _WHOLE = WHOLE_KINDS | {"HUGEINT"}
-_COUNTED = (exp.Length, exp.StrPosition, exp.ArraySize, exp.Ntile)
+_COUNTED = (exp.Length, exp.StrPosition, exp.ArraySize, exp.Ntile, exp.BitLength)
+_COUNTED_BY_NAME = frozenset({"octet_length", "cardinality"})
+_SMALL = frozenset({"SMALLINT", "INTEGER", "INT"})
 _SUMMED = frozenset({"BIGINT", "HUGEINT"})
 _DIGITS, _MEAN_PLACES = 38, 16
 _DECIMAL = re.compile(r"DECIMAL\((\d+), (\d+)\)")
@@ -109,8 +112,11 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
         kinds = [types.of(side).kind for side in (inner.this, inner.expression)]
         if kinds == ["DATE", "DATE"]:
             return "INTEGER"
-    if isinstance(inner, _COUNTED):
+    if isinstance(inner, _COUNTED) or _is_counted_by_name(inner):
         return "INTEGER"
+    if isinstance(inner, exp.ExplodingGenerateSeries):
+        bounds = [types.of(bound).kind for bound in inner.iter_expressions()]
+        return "INTEGER" if set(bounds) <= _SMALL else None
     if isinstance(inner, exp.Extract) and inner.name.upper() in _WHOLE_PARTS:
         return _PART
     if isinstance(inner, _TO_WHOLE) and not inner.args.get("decimals"):
@@ -124,6 +130,10 @@ def _kind_of(value: exp.Expr, types: ValueTypes) -> str | None:
         return _MEAN if size is None or size[0] <= _DIGITS - FRACTION else None
     places = min(_DIGITS - size[0], _MEAN_PLACES)
     return f"DECIMAL({_DIGITS}, {places})" if places > 0 else None
+
+
+def _is_counted_by_name(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Anonymous) and value.name.lower() in _COUNTED_BY_NAME
 
 
 def _size(value: exp.Expr, types: ValueTypes) -> tuple[int, int] | None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import Connection
+from psycopg.types.json import Json, Jsonb
+from psycopg.types.numeric import Int4, Int8, Oid
 
+WEST = dt.time(10, 20, 30, tzinfo=dt.timezone(-dt.timedelta(hours=2)))
 VALUES: tuple[Any, ...] = (
     *(5, 70_000, 2**40, 2**70, 1.5, Decimal("1.25"), True, "x", None, b"\x01"),
     *(dt.date(2024, 1, 2), dt.datetime(2024, 1, 2, 3, 4, 5, 6), dt.time(1, 2, 3)),  # noqa: DTZ001
@@ -26,6 +30,21 @@ QUERIES = (
     "SELECT %s UNION ALL SELECT NULL",
     "SELECT (SELECT %s)",
 )
+TYPED: tuple[tuple[str, Sequence[Any]], ...] = (
+    *((f"SELECT {sql}", (kind("5"),)) for kind in (Decimal, float, Int8) for sql in (
+        "%s + 1", "1 - %s", "greatest(%s, 2)", "coalesce(%s, 2)", "abs(%s)", "-%s * 2")),
+    ("SELECT date '2024-01-02' + %s", (Int4(3),)),
+    ("SELECT %s, 1", (Decimal("NaN"),)),
+    ("SELECT %s, %s, %s", (Jsonb({"a": 1}), Json([1]), [Decimal("1.5"), Decimal("2.5")])),
+    ("SELECT %s::jsonb, '{\"a\": 1}'::json, json_build_array(1)", ("{}",)),
+    ("SELECT %s, 5::oid, '7'::oid", (Oid(4_000_000_000),)),
+    ("SELECT %s, '10:20:30-02'::timetz = %s", (WEST, WEST)),
+    ("SELECT %s::text[]", (["\x1c", "a\x85", "\u2003b", "", "{\v"],)),
+    ("SELECT octet_length(%s), bit_length('a'), cardinality(%s)", ("abc", [1, 2])),
+    ("SELECT generate_series(%s::int, 3)", (1,)),
+    ("SELECT '{1,2}'::int[], '{a}'::text[], ARRAY[1]", ()),
+)  # fmt: skip
+"""What is computed of parameters, or has a type that a store lacks."""
 SPELLINGS = (
     "SELECT %s::int AS i, current_setting('application_name', true) IS NULL",
     "SELECT %s::bigint, current_database() IS NOT NULL",
@@ -43,6 +62,16 @@ def test_they_are_of_the_type_given(
             )
             assert found.fetchall() == wanted.fetchall(), (query, value)
             assert _described(found) == _described(wanted), (query, value)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_what_is_sent_is_of_the_type_that_is_told(
+    gateway: Connection, postgres: Connection, binary: bool
+) -> None:
+    for query, values in TYPED:
+        found, wanted = (con.execute(query, values, binary=binary) for con in (gateway, postgres))
+        assert repr(found.fetchall()) == repr(wanted.fetchall()), (query, values)
+        assert _described(found) == _described(wanted), (query, values)
 
 
 def test_beside_functions_of_the_catalog(gateway: Connection, postgres: Connection) -> None:

@@ -15,13 +15,12 @@ from gateway.servers.pg_catalog import numbering
 from gateway.servers.pg_catalog.definitions import function_definition, quote_name
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.shown_texts import shown_query
-from gateway.servers.pgwire.types import TEXT, field_of
+from gateway.servers.pgwire.types import ENUM_SIZE, TEXT, field_of
 from journal.model.named_definitions import DOMAIN, ENUM, Macro, MacroBody, UserType
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, TableName
 from rewriter.reading.postgres_type_names import type_name
 
-_ENUM_SIZE = 4
 _ANY, _RECORD, _SQL = 2276, 2249, 14
 
 
@@ -87,7 +86,7 @@ class UserDefinitions:
                 {
                     **common, "oid": number, "typname": found.name.name, "typarray": array,
                     "typtype": "e" if is_enum else "d", "typcategory": "E" if is_enum else "S",
-                    "typlen": _ENUM_SIZE if is_enum else base.size, "typelem": 0,
+                    "typlen": ENUM_SIZE if is_enum else base.size, "typelem": 0,
                     "typbyval": is_enum or base.size > 0, "typnotnull": found.not_null,
                     "typbasetype": 0 if is_enum else base.oid, "typdefault": found.default,
                     "typtypmod": -1 if is_enum else base.modifier, "typalign": "i",

@@ -40,6 +40,7 @@ from gateway.servers.pgwire.tags import (
     text_for_clients,
 )
 from gateway.servers.pgwire.text_style import TextStyle
+from gateway.servers.pgwire.told_values import ToldValues
 from gateway.servers.pgwire.transaction_words import begin_tag, warning_of
 from gateway.session.notice_levels import is_heard
 from gateway.session.outcome import StatementOutcome
@@ -393,13 +394,14 @@ class ClientConnection:
             return
         assert outcome.columns is not None
         assert outcome.rows is not None
-        described = self._fields.fields(portal.statement, outcome.columns)
-        names = self._fields.sent_types(described, outcome.columns)
         formats = portal.result_formats(outcome.columns)
         style = TextStyle.of(self._session.settings)
+        told = ToldValues(portal.statement.columns, outcome.columns, formats, style)
+        described = self._fields.fields(portal.statement, told.columns)
+        names = self._fields.sent_types(described, told.columns)
         with self._session.fetching(outcome.rows):
             for batch in portal.stream.take(limit):
-                rows = data_rows(filled_up(batch, described), names, formats, style)
+                rows = data_rows(filled_up(told.of(batch), described), names, formats, style)
                 portal.sent_bytes += len(rows)
                 self._limits.check_result(portal.stream.sent, portal.sent_bytes)
                 self._stream.write(rows)

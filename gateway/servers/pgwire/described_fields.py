@@ -18,11 +18,13 @@ from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.any_numbers import shown_number
 from gateway.servers.pgwire.messages import Field
 from gateway.servers.pgwire.portals import PreparedStatement
+from gateway.servers.pgwire.spelled_outputs import as_spelled, outputs_of
 from gateway.servers.pgwire.types import (
     BPCHAR,
     HEADER,
     JSON,
     NUMERIC,
+    OID,
     VARCHAR,
     field_of,
     text_field,
@@ -52,6 +54,11 @@ def filled_up(batch: pa.RecordBatch, fields: Sequence[Field]) -> pa.RecordBatch:
 
 
 _SPELLED = "varchar"
+_SENT_AS = {
+    (JSON.oid, "JSON"): AS_WRITTEN,
+    **{(OID.oid, whole): "OID" for whole in ("SMALLINT", "INTEGER", "UINTEGER", "BIGINT")},
+}
+"""By the number that a client was told and the store's type: the type that values are sent as."""
 
 
 _WITH_DIGITS = (
@@ -61,14 +68,16 @@ _WITH_DIGITS = (
 """What has the digits of a NUMERIC in PostgreSQL, as its parts have, or as it says."""
 
 
+_NUMERICS = (NUMERIC.oid, NUMERIC.array)
+
+
 def _without_computed_digits(fields: list[Field], ast: exp.Expr) -> list[Field]:
     """The columns of a SELECT, of which a NUMERIC that is computed tells no digits."""
-    outputs = ast.expressions if isinstance(ast, exp.Select) else []
-    if len(outputs) != len(fields) or any(output.is_star for output in outputs):
+    values = outputs_of(ast, len(fields))
+    if not values:
         return fields
-    values = [output.unalias().unnest() for output in outputs]
     return [
-        replace(f, modifier=-1) if f.oid == NUMERIC.oid and not isinstance(v, _WITH_DIGITS) else f
+        replace(f, modifier=-1) if f.oid in _NUMERICS and not isinstance(v, _WITH_DIGITS) else f
         for f, v in zip(fields, values, strict=True)
     ]
 
@@ -88,7 +97,9 @@ class DescribedFields:
         found = [field_of(ResultColumn(column.name, shown(column.type))) for column in named]
         if statement.parsed is None or not isinstance(statement.parsed.statement, SqlStatement):
             return found
-        found = _without_computed_digits(found, statement.parsed.statement.ast)
+        ast = statement.parsed.statement.ast
+        found = _without_computed_digits(found, ast)
+        found = as_spelled(found, ast, statement.oids, self._enum_number)
         origins = self._origins(statement.parsed)
         if origins is None or len(origins) != len(found):
             return found
@@ -101,9 +112,14 @@ class DescribedFields:
         """The types by which values are written: those of the columns, but for what is json."""
         shown = shown_number(self._session)
         return [
-            AS_WRITTEN if field.oid == JSON.oid and column.type == "JSON" else shown(column.type)
+            _SENT_AS.get((field.oid, column.type)) or shown(column.type)
             for field, column in zip(fields, columns, strict=True)
         ]
+
+    def _enum_number(self, name: str) -> int | None:
+        transaction = self._session.transaction
+        catalog = self._session.catalog if transaction is None else transaction.catalog
+        return UserDefinitions(catalog).enum_number(name)
 
     def _origins(self, parsed: Parsed) -> Columns | None:
         session = self._session

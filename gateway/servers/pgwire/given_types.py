@@ -7,9 +7,11 @@ the one as the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
@@ -29,13 +31,21 @@ _KINDS = {
     types.BOOL: "BOOLEAN", types.INT2: "SMALLINT", types.INT4: "INTEGER", types.INT8: "BIGINT",
     types.FLOAT4: "FLOAT", types.FLOAT8: "DOUBLE", types.BYTEA: "BLOB", types.DATE: "DATE",
     types.TIME: "TIME", types.TIMESTAMP: "TIMESTAMP", types.TIMESTAMPTZ: "TIMESTAMPTZ",
-    types.INTERVAL: "INTERVAL", types.UUID: "UUID", types.TEXT: "VARCHAR",
+    types.INTERVAL: "INTERVAL", types.UUID: "UUID", types.TEXT: "VARCHAR", types.JSONB: "JSONB",
+    types.TIMETZ: "TIMETZ", types.OID: "BIGINT",
 }  # fmt: skip
 """Types whose values a cast leaves as they are; a numeric has as many digits as its value."""
 
 
 _OF_OPERANDS = frozenset({"INTERVAL", "DATE", "TIME", "TIMETZ", "TIMESTAMP", "TIMESTAMPTZ", "BLOB"})
 """Types whose values may be texts, of which stores would choose another operator."""
+_NUMBERS = frozenset({"SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"})
+"""Types that say of which type a number is that is computed of them."""
+_COMPUTED = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Abs, exp.Greatest, exp.Least, exp.Coalesce),
+    *(exp.Nullif, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Sign),
+)
+_ONE = Decimal(1)
 
 
 def describe_as_given(
@@ -48,32 +58,53 @@ def describe_as_given(
     """
     given = {f"{USER_PARAMETER}{place}": oid for place, oid in enumerate(oids) if oid}
     kinds = {name: _kind(oid) for name, oid in given.items()}
-    found = describe(session, parsed, examples_of(kinds))
+    examples: dict[str, Any] = {name: 1 for name, kind in kinds.items() if kind in _NUMBERS}
+    examples |= {n: _ONE for n, oid in given.items() if oid == types.NUMERIC.oid}
+    examples |= {n: [_ONE] for n, oid in given.items() if oid == types.NUMERIC.array}
+    examples |= examples_of(kinds)
+    if isinstance(parsed.statement, SqlStatement):
+        computed = {n: k for n, k in kinds.items() if k and (k in _NUMBERS or k.endswith("]"))}
+        parsed = _with_casts(parsed, parsed.statement, partial(_computed_kind, computed))
+    found = describe(session, parsed, examples)
     # Calls of the session's own, such as pg_advisory_lock($1), give no parameter back.
     if not isinstance(parsed.statement, SqlStatement):
         return parsed, found
     by_place = {f"{USER_PARAMETER}{n}": kind for n, kind in enumerate(found.parameters)}
     free = {name: oid for name, oid in given.items() if by_place.get(name, "") is None}
     operands = {name: kinds.get(name) or plain_kind(kind) for name, kind in by_place.items()}
-    typed = _with_casts(parsed, parsed.statement, free, operands)
-    numbers = dict.fromkeys((n for n, oid in free.items() if oid == types.NUMERIC.oid), Decimal(1))
-    if typed is parsed and not numbers:
+    results = {name: kind for name, oid in free.items() if (kind := _kind(oid)) is not None}
+    typed = _with_casts(parsed, parsed.statement, partial(_told_kind, results, operands))
+    if typed is parsed:
         return parsed, found
-    known = describe(session, typed, {**examples_of(kinds), **numbers})
+    known = describe(session, typed, examples)
     return typed, replace(known, parameters=found.parameters)
 
 
+def _computed_kind(kinds: dict[str, str], node: exp.Expr) -> str | None:
+    """The type of a number that another one is computed of, and of a list in a function."""
+    kind = kinds.get(node.name, "")
+    if kind.endswith("]"):
+        return kind if isinstance(node.parent, exp.Anonymous | exp.ArraySize) else None
+    is_operand = isinstance(_above(node), _COMPUTED) or isinstance(node.parent, exp.Neg)
+    return kind if kind and is_operand else None
+
+
+def _told_kind(results: dict[str, str], operands: dict[str, str], node: exp.Expr) -> str | None:
+    """``results`` are the types of parameters that are cast there, ``operands`` those of all."""
+    kind = results.get(node.name) if _is_of_result(node) else None
+    if kind is None and operands.get(node.name) in _OF_OPERANDS and _is_operand(node):
+        kind = operands[node.name]
+    return kind
+
+
 def _with_casts(
-    parsed: Parsed, statement: SqlStatement, free: dict[str, int], operands: dict[str, str]
+    parsed: Parsed, statement: SqlStatement, kind_of: Callable[[exp.Expr], str | None]
 ) -> Parsed:
-    """``free`` are the types of parameters that are cast in results, ``operands`` those of all."""
-    kinds = {name: kind for name, oid in free.items() if (kind := _kind(oid)) is not None}
+    """The statement with parameters cast to the types that ``kind_of`` finds for their places."""
     ast = statement.ast.copy()
     named = []
     for node in list(ast.find_all(exp.Placeholder)):
-        kind = kinds.get(node.name) if _is_of_result(node) else None
-        if kind is None and operands.get(node.name) in _OF_OPERANDS and _is_operand(node):
-            kind = operands[node.name]
+        kind = kind_of(node)
         if kind is None:
             continue
         named.append(f"{node.name} {kind}")
@@ -90,18 +121,24 @@ def _with_casts(
 
 def _is_operand(node: exp.Expr) -> bool:
     """True for what an operator computes with, and for an argument of a function."""
-    above = node.parent
-    while isinstance(above, exp.Paren | exp.Neg):
-        above = above.parent
+    above = _above(node)
     if isinstance(above, exp.Cast | exp.Connector):
         return False
     return isinstance(above, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.DPipe | exp.Func)
 
 
+def _above(node: exp.Expr) -> exp.Expr | None:
+    """What takes a value, past brackets and signs."""
+    above = node.parent
+    while isinstance(above, exp.Paren | exp.Neg):
+        above = above.parent
+    return above
+
+
 def _kind(oid: int) -> str | None:
     element = types.ELEMENTS.get(oid)
     if element is not None:
-        return f"{_KINDS[element]}[]" if element in _KINDS else None
+        return f"{_KINDS[element]}[]" if element in _KINDS and element != types.JSONB else None
     known = types.BY_OID.get(oid)
     return None if known is types.TEXT or known is None else _KINDS.get(known)
 

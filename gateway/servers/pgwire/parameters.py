@@ -151,9 +151,10 @@ def _time(data: bytes) -> dt.time:
     return (_MOMENT_ZERO + dt.timedelta(microseconds=_integer(data))).time()
 
 
-def _timetz(data: bytes) -> dt.time:
+def _timetz(data: bytes) -> str:
+    """In text, as DuckDB takes no time of Python's that is west of Greenwich."""
     zone = dt.timezone(dt.timedelta(seconds=-_integer(data[8:])))
-    return _time(data[:8]).replace(tzinfo=zone)
+    return _time(data[:8]).replace(tzinfo=zone).isoformat()
 
 
 def _timestamp(data: bytes) -> dt.datetime:

@@ -64,11 +64,16 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 _DIGITS = re.compile(r"(TIMESTAMP|INTERVAL)[( ](\d)\)?")
 """Types with a number of digits of their seconds, as columns are declared."""
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
+ENUM_SIZE = 4
+"""The length of a value of an enum, as PostgreSQL keeps it; its label is what is sent."""
 HEADER = 4
 """PostgreSQL adds the length of a value's header to modifiers."""
 BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON) if t not in (CHAR, NAME)}
-ELEMENTS = {t.array: t for t in BY_OID.values()}
-"""The types of elements by the numbers of array types."""
+ELEMENTS = {
+    **{t.array: t for t in BY_OID.values()},
+    **dict.fromkeys((1002, 1003, 1014, 1015), TEXT),
+}
+"""The types of elements by the numbers of array types; text for char, name, bpchar and varchar."""
 BPCHAR, VARCHAR = 1042, 1043
 OTHER_TEXT = frozenset({18, 19, 705, BPCHAR, VARCHAR, 0})
 """char, name, unknown, bpchar, varchar, and no type at all: their values are text."""

@@ -73,7 +73,7 @@ _ARRAYS = {
     1000: 16, 1001: 17, 1005: 21, 1007: 23, 1009: 25, 1015: 1043, 1016: 20, 1021: 700, 1022: 701,
     1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1187: 1186, 1231: 1700, 2951: 2950,
 }  # fmt: skip
-NUMERIC = 1700
+NUMERIC, NUMERICS = 1700, 1231
 WHOLE = (39 << 16) + _MODIFIER_HEADER
 """The modifier of a NUMERIC of 39 digits without a fraction, which stands for a HUGEINT."""
 
@@ -166,5 +166,12 @@ _FROM_ARROW = (
 
 
 def oids_of_numbers(values: Sequence[Any] | None) -> list[int]:
-    """The types of parameters for the server: that of each Decimal, and 0, which it finds out."""
-    return [NUMERIC if isinstance(value, Decimal) else 0 for value in values or ()]
+    """The types of parameters for the server: those of Decimals, and 0, which it finds out."""
+    return [_oid_of_number(value) for value in values or ()]
+
+
+def _oid_of_number(value: Any) -> int:
+    if isinstance(value, Decimal):
+        return NUMERIC
+    is_list = isinstance(value, list) and any(isinstance(item, Decimal) for item in value)
+    return NUMERICS if is_list else 0
