@@ -27,6 +27,8 @@ from rewriter.syntax.parsing import Parsed
 
 _ALL = "all"
 _OF_TRANSACTION = "transaction_read_only"
+_SHOWN = {"timezone": "TimeZone", "datestyle": "DateStyle", "intervalstyle": "IntervalStyle"}
+"""How PostgreSQL's SHOW spells settings whose names are not in lower case."""
 
 
 class SettingSession(Protocol):
@@ -228,6 +230,8 @@ def show_setting(session: SettingSession, name: str) -> StatementOutcome:
     if name.lower() != _ALL:
         who = _of_user(session, name.lower())
         text = setting_text(settings, name, session.catalog) if who is None else who
+        if semantics_of(settings.dialect).settings_are_undone:
+            name = _SHOWN.get(name.lower(), name.lower())
         return session.executor.table_outcome("SHOW", pa.table({name: [text]}))
     columns = zip(*settings.rows(), strict=True)
     names = ("name", "setting", "description")

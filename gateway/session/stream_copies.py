@@ -240,6 +240,8 @@ def query_of(ast: exp.Expr, session: ClientSession) -> exp.Subquery:
     source = ast.this
     if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query):
         return source.copy()
+    if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Values):
+        return _rows_of_values(source.this.copy()).subquery()
     columns = None
     if session.dialect == "postgres":
         table = copied_table(ast, session.catalog, session.settings.search_path)
@@ -255,6 +257,14 @@ def query_of(ast: exp.Expr, session: ClientSession) -> exp.Subquery:
         "COPY .. TO STDOUT writes a table or a query",
         advice="write COPY (SELECT ..) TO STDOUT",
     )
+
+
+def _rows_of_values(values: exp.Values) -> exp.Select:
+    """All columns of VALUES, under the names that they have without any."""
+    width = len(values.expressions[0].expressions) if values.expressions else 0
+    columns = [ident(f"column{place}") for place in range(1, width + 1)]
+    alias = exp.TableAlias(this=exp.to_identifier("v"), columns=columns)
+    return exp.select("*").from_(exp.Subquery(this=values, alias=alias))
 
 
 def _alias(width: int) -> exp.TableAlias:

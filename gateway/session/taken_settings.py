@@ -178,6 +178,8 @@ _POSTGRES = {
     "max_index_keys": TakenSetting("32", ("32",)),
     "max_function_args": TakenSetting("100", ("100",)),
     "block_size": TakenSetting("8192", ("8192",)),
+    "max_prepared_transactions": TakenSetting("0", ("0",)),
+    "transaction_deferrable": TakenSetting("off", _OFF),
     "session_replication_role": TakenSetting("origin", ("origin", "local")),
     "default_transaction_deferrable": TakenSetting("off", _OFF),
     "default_transaction_isolation": TakenSetting(

@@ -48,6 +48,10 @@ _CALLS: dict[type[exp.Expr], str] = {
 """What PostgreSQL calls the column of a call whose node is called otherwise."""
 
 
+FROM_TEXT = "from text"
+"""Marks an array that was written as a text, by which no column is called."""
+
+
 def postgres_name(node: exp.Expr) -> str | None:
     """What PostgreSQL calls an output without an alias; None for ``?column?``."""
     match node:
@@ -67,7 +71,7 @@ def postgres_name(node: exp.Expr) -> str | None:
             default = node.args.get("default")
             return (default is not None and _strong_name(default)) or "case"
         case exp.Array():
-            return "array"
+            return None if FROM_TEXT in node.meta else "array"
         case exp.Tuple():
             return "row"
         case exp.Subquery():

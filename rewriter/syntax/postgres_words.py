@@ -30,6 +30,7 @@ from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 from rewriter.syntax.grouping_sets import spell_group_quantifier
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
+from rewriter.syntax.postgres_names import FROM_TEXT
 from rewriter.syntax.spelled_types import mark_spelled_types
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
@@ -74,6 +75,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         text = cast.this
         if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
             made = array_of_text(text.name, cast.to)
+            made.meta[FROM_TEXT] = True
             cast.set("this", made)
             cast.set("to", _as_deep(cast.to, made))
         elif isinstance(text, exp.Literal) and text.is_string and _spell_out_moment(cast, text):

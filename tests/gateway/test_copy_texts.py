@@ -138,3 +138,9 @@ def test_numbers_that_are_always_generated_may_be_loaded(cursor: Cursor) -> None
     assert cursor.fetchall() == [(10, "a"), (11, "b")]
     with pytest.raises(gateway.Error, match="GENERATED ALWAYS"):
         cursor.execute("INSERT INTO numbered (id, v) VALUES (12, 'c')")
+
+
+def test_values_are_sent(cursor: Cursor) -> None:
+    with cursor.copy("COPY (VALUES (1, 'a b'), (2, NULL)) TO STDOUT (FORMAT csv, HEADER)") as copy:
+        sent = b"".join(bytes(piece) for piece in copy)
+    assert sent == b"column1,column2\n1,a b\n2,\n"

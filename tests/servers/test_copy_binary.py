@@ -34,6 +34,8 @@ ROWS = [
      uuid.UUID(int=0), []),
 ]  # fmt: skip
 SELECT = "SELECT * FROM copied ORDER BY id"
+AS_JSON = """(SELECT '{"a": 1}'::json, '{"a": 1}'::jsonb, 5::oid)"""
+JSONS = "a JSON DEFAULT 'null', b JSONB"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,11 @@ def fill(connection: psycopg.Connection) -> None:
             copy.write_row(row)
 
 
+def _copied(connection: psycopg.Connection, source: str) -> bytes:
+    with connection.cursor().copy(f"COPY {source} TO STDOUT (FORMAT BINARY)") as copy:
+        return b"".join(bytes(piece) for piece in copy)
+
+
 def sent(connection: psycopg.Connection) -> bytes:
     with connection.cursor().copy(f"COPY ({SELECT}) TO STDOUT (FORMAT BINARY)") as copy:
         return b"".join(bytes(piece) for piece in copy)
@@ -65,6 +72,13 @@ def test_rows_and_bytes_are_those_of_postgresql(server: Server, postgres: str) -
         assert sent(ours) == sent(theirs)
         with ours.cursor().copy(f"COPY ({SELECT}) TO STDIN (FORMAT BINARY)") as copy:
             assert b"".join(bytes(piece) for piece in copy) == sent(theirs)
+        ours.execute(f"CREATE TABLE noted ({JSONS})")
+        theirs.execute(f"CREATE TABLE noted ({JSONS})")
+        for connection in (ours, theirs):
+            connection.execute("INSERT INTO noted VALUES ('{\"a\": 1}', '[]')")
+        for source in (AS_JSON, "noted"):
+            found, wanted = (_copied(connection, source) for connection in (ours, theirs))
+            assert found == wanted, source
 
 
 def test_many_rows_in_pieces_of_any_size(server: Server) -> None:

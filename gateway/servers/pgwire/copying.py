@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -16,7 +17,9 @@ from gateway.servers.pgwire.copy_binary import (
     is_binary,
     start_binary,
 )
+from gateway.servers.pgwire.described_fields import DescribedFields
 from gateway.servers.pgwire.messages import protocol_error
+from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.stream import MessageStream
 from gateway.servers.pgwire.text_style import TextStyle
@@ -46,7 +49,9 @@ def run_copy(stream: MessageStream, session: Session, text: str) -> StatementOut
     ast = parsed.statement.ast
     if isinstance(ast, exp.Copy) and is_binary(ast):
         loads = bool(ast.args.get("kind"))
-        return _load_binary(stream, session, ast) if loads else _send_binary(stream, session, ast)
+        return (
+            _load_binary(stream, session, ast) if loads else _send_binary(stream, session, parsed)
+        )
     copy = StreamCopy(session, text)
     try:
         if copy.loads:
@@ -76,11 +81,16 @@ def _load_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> Stat
         load.close()
 
 
-def _send_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> StatementOutcome:
-    outcome = start_binary(session, query_of(ast, session))
+def _send_binary(stream: MessageStream, session: Session, parsed: Parsed) -> StatementOutcome:
+    assert isinstance(parsed.statement, SqlStatement)
+    query = query_of(parsed.statement.ast, session)
+    outcome = start_binary(session, query)
     sent = 0
     try:
-        names = [column.type for column in outcome.columns or ()]
+        statement = replace(parsed.statement, ast=query.this)
+        described = PreparedStatement(parsed.text, replace(parsed, statement=statement))
+        fields, columns = DescribedFields(session), outcome.columns or ()
+        names = fields.sent_types(fields.fields(described, columns), columns)
         formats = [messages.BINARY] * len(names)
         style = TextStyle.of(session.settings)
         stream.write(_response(b"H", len(names), messages.BINARY))
