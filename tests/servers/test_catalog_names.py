@@ -1,9 +1,14 @@
-"""Names that a query on the catalog makes of others, names with quotes, and texts of checks."""
+"""Names that a query on the catalog makes of others, names with quotes, and texts of checks.
+
+Also what the next session finds in a catalog that another one has left.
+"""
 
 from __future__ import annotations
 
 import psycopg
 from psycopg import Connection
+
+from gateway.servers.pg_catalog.database import CatalogDatabase, IdleDatabases
 
 SETUP = (
     "CREATE SCHEMA named",
@@ -143,3 +148,30 @@ def test_views_name_functions_of_the_home_schema_alone(gateway: Connection) -> N
     finally:
         gateway.execute("DROP SCHEMA away CASCADE")
         gateway.execute("DROP FUNCTION one()")
+
+
+def test_a_catalog_that_is_left_shows_the_next_session_its_own() -> None:
+    def rows(name: str) -> dict[str, list[dict[str, object]]]:
+        schema = {"oid": 1, "nspname": f"of_{name}"}
+        of = {"oid": 7, "relname": name, "relnamespace": 1, "relkind": "r", "relpersistence": "p"}
+        return {"pg_namespace": [schema], "pg_class": [of]}
+
+    def shown(database: CatalogDatabase, name: str) -> list[object]:
+        database.fill(rows(name), {"database": f"db_{name}"})
+        query = "SELECT table_catalog || '.' || table_name FROM pgc.standard_tables"
+        tables = "SELECT schemaname || '.' || tablename FROM pgc.pg_tables"
+        queries = (f"{query} WHERE table_schema <> 'system' AND table_name NOT LIKE 'pg_%'", tables)
+        return [
+            value for sql in queries for value in database.query(sql, [])[1].column(0).to_pylist()
+        ]
+
+    idle = IdleDatabases()
+    first = idle.take()
+    assert shown(first, "a") == shown(first, "a")
+    idle.leave(first)
+    second = idle.take()
+    assert second is first
+    assert shown(second, "b")[-1] == "of_b.b"
+    assert "db_b.b" in shown(second, "b")
+    assert not any(str(value).endswith(".a") for value in shown(second, "b"))
+    second.close()

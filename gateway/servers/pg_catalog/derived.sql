@@ -130,13 +130,4 @@ INSERT INTO pgc.pg_language
 SELECT oid, name, 10, false, oid = 14, 0, 0, 0
 FROM (VALUES (12, 'internal'), (13, 'c'), (14, 'sql')) AS l (oid, name);
 INSERT INTO pgc.pg_collation (oid, collname, collnamespace, collowner)
-SELECT oid, name, 11, 10 FROM (VALUES (100, 'default'), (950, 'C')) AS c (oid, name);
--- Foreign tables and servers have options, and there are none of these.
-CREATE VIEW pgc.no_options AS SELECT '' AS option_name, '' AS option_value WHERE false;
-CREATE VIEW pgc.keywords AS
-SELECT keyword_name AS word, map_extract_value(
-    MAP {'unreserved': 'U', 'column_name': 'C', 'type_function': 'T', 'reserved': 'R'},
-    keyword_category
-  ) AS catcode, true AS barelabel,
-  replace(keyword_category, '_', ' ') AS catdesc, 'can be bare label' AS baredesc
-FROM duckdb_keywords()
+SELECT oid, name, 11, 10 FROM (VALUES (100, 'default'), (950, 'C')) AS c (oid, name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -20,16 +20,15 @@ from sqlglot import exp
 
 from gateway.activity.activity import ActivityReader
 from gateway.config import Settings
-from gateway.servers.pg_catalog.access import EXTRA, AccessContents
+from gateway.servers.pg_catalog.access import AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
-from gateway.servers.pg_catalog.functions import macro_statements
+from gateway.servers.pg_catalog.database import CatalogDatabase, IdleDatabases, Rows
 from gateway.servers.pg_catalog.names import name_types
 from gateway.servers.pg_catalog.policies import add_policies
-from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
 from gateway.servers.pg_catalog.translation import translated
-from gateway.servers.pg_catalog.triggers import TRIGGER_TEXTS, add_triggers
+from gateway.servers.pg_catalog.triggers import add_triggers
 from gateway.servers.pgwire.any_numbers import shown_number
 from gateway.servers.pgwire.types import field_of
 from gateway.session.description import describe
@@ -39,7 +38,6 @@ from gateway.session.roles import acting_user, setting_text
 from gateway.session.session import Session
 from gateway.system_views.own_relations import own_relations
 from gateway.system_views.system import SUPPLIED_COLUMNS
-from journal.local_engine.memory_database import MemoryDatabase
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, View, fold
@@ -64,30 +62,6 @@ _EXAMPLES: dict[int, Any] = {
     **_LISTS,
 }
 """Values by types; a NULL is no name, for one."""
-_EXTRA = {
-    "shown_types": {"oid": "UINTEGER", "shown": "VARCHAR"},
-    "serial_columns": {
-        **dict.fromkeys(("nspname", "relname", "attname", "sequence"), "VARCHAR"),
-        "seqrelid": "UINTEGER",
-    },
-    "index_definitions": {"oid": "UINTEGER", "place": "INTEGER", "definition": "VARCHAR"},
-    "constraint_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
-    "function_texts": {
-        "oid": "UINTEGER",
-        "arguments": "VARCHAR",
-        "identity": "VARCHAR",
-        "result": "VARCHAR",
-        "definition": "VARCHAR",
-    },
-    "trigger_texts": TRIGGER_TEXTS,
-    "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
-    "system_columns": {
-        "relname": "VARCHAR",
-        "attname": "VARCHAR",
-        "attnum": "SMALLINT",
-        "atttypid": "UINTEGER",
-    },
-}
 _VECTORS = {"USMALLINT[]": "INT2VECTOR", "UBIGINT[]": "OIDVECTOR"}
 _FIXED = {
     "jit": ("off", "not here"),
@@ -104,13 +78,21 @@ class CatalogReader:
     ``database`` is what the client connected to. It reads this name for the database, if it is one.
     """
 
-    def __init__(self, session: Session, version: str, pid: int, database: str = "") -> None:
+    def __init__(
+        self,
+        session: Session,
+        version: str,
+        pid: int,
+        idle: IdleDatabases,
+        database: str = "",
+    ) -> None:
         self._session = session
+        self._idle = idle
         self._version = version
         self._pid = pid
         self._database = database
         self._lock = threading.Lock()
-        self._engine: MemoryDatabase | None = None
+        self._engine: CatalogDatabase | None = None
         self._seen: tuple[CatalogSnapshot, Settings] | None = None
 
     def run(self, query: exp.Expr, values: Sequence[Any], *, acts: bool = True) -> StatementOutcome:
@@ -155,40 +137,35 @@ class CatalogReader:
         return outcome.columns or []
 
     def close(self) -> None:
-        """Let go of the database."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        """Let go of the database, which serves another session then."""
+        with self._lock:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            self._idle.leave(engine)
 
-    def _filled(self) -> MemoryDatabase:
+    def _filled(self) -> CatalogDatabase:
         """The database, as the catalog is now."""
         session = self._session
         catalog = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
         catalog = replace(catalog, database=self._database_name())
         seen = (session.catalog, session.settings)
-        if self._engine is None:
-            self._engine = MemoryDatabase()
-        elif self._seen is not None and self._seen[0] is seen[0] and self._seen[1] == seen[1]:
-            return self._engine
+        if self._engine is not None and self._seen is not None:
+            if self._seen[0] is seen[0] and self._seen[1] == seen[1]:
+                return self._engine
+        engine, self._engine = self._engine or self._idle.take(), None
         try:
-            return self._fill(self._engine, catalog, seen)
+            engine.fill(self._rows(catalog), self._variables(catalog))
         except BaseException:
             # What is filled in part answers nothing.
-            self.close()
+            engine.close()
             raise
+        self._engine, self._seen = engine, seen
+        return engine
 
-    def _fill(
-        self,
-        engine: MemoryDatabase,
-        catalog: CatalogSnapshot,
-        seen: tuple[CatalogSnapshot, Settings],
-    ) -> MemoryDatabase:
+    def _rows(self, catalog: CatalogSnapshot) -> Mapping[str, Rows]:
+        """The rows of each relation that has some."""
         session = self._session
-        user = acting_user(session) or "palimpsest"
-        login = session.user or "palimpsest"
-        engine.run("BEGIN")
-        engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")
-        engine.run("CREATE SCHEMA pgc")
+        user, login = self._users()
         contents = CatalogContents(
             catalog, self._view_columns, user, self._schema_name, shown_number(session)
         )
@@ -197,44 +174,36 @@ class CatalogReader:
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
         add_policies(rows, session.catalog, session.catalog.rights_of(session.settings.role))
         add_triggers(rows, catalog, self._schema_name)
-        for name, columns in {**relation_columns(), **_EXTRA, **EXTRA}.items():
-            engine.run(
-                f"CREATE TABLE pgc.{name} ("
-                + ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
-                + ")"
-            )
-            _insert(engine, name, columns, rows.get(name, ()))
-        for statement in derived_statements():
-            engine.run(statement)
-        for statement in macro_statements():
-            engine.run(statement.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1))
-        for name, value in (
-            ("user", user),
-            ("login", login),
-            ("admin", session.catalog.rights_of(session.settings.role).is_admin),
-            ("database", catalog.database),
-            ("version", self._version),
-            ("pid", self._pid),
-            ("started", _STARTED),
-            ("home", catalog.home),
-            ("shown_home", self._schema_name(catalog.home)),
-            ("path", self._path(catalog)),
-        ):
-            engine.run(f"SET VARIABLE pgc_{name} = $1", [value])
-        engine.run("COMMIT")
-        self._seen = seen
-        return engine
+        return rows
 
-    def _renew_activity(self, engine: MemoryDatabase) -> None:
+    def _variables(self, catalog: CatalogSnapshot) -> dict[str, Any]:
+        """What views and macros read, by name."""
+        user, login = self._users()
+        return {
+            "user": user,
+            "login": login,
+            "admin": self._session.catalog.rights_of(self._session.settings.role).is_admin,
+            "database": catalog.database,
+            "version": self._version,
+            "pid": self._pid,
+            "started": _STARTED,
+            "home": catalog.home,
+            "shown_home": self._schema_name(catalog.home),
+            "path": self._path(catalog),
+        }
+
+    def _users(self) -> tuple[str, str]:
+        """The acting user and the one who has logged in."""
+        return acting_user(self._session) or "palimpsest", self._session.user or "palimpsest"
+
+    def _renew_activity(self, engine: CatalogDatabase) -> None:
         """Who is connected changes without the catalog, so it is read for each statement."""
         catalog, activity = self._session.catalog, self._session.executor.activity
-        columns = relation_columns()[STATE_RELATION]
-        engine.run("DELETE FROM pgc.pg_stat_activity")
         settings = self._session.settings
         is_admin = catalog.rights_of(settings.role).is_admin
         reader = ActivityReader(is_admin, settings.login_role)
         rows = activity_contents(activity, reader, self._database_name())
-        _insert(engine, STATE_RELATION, columns, rows)
+        engine.replace(STATE_RELATION, rows)
 
     def _database_name(self) -> str:
         catalog = self._session.catalog
@@ -283,19 +252,6 @@ def _system_columns() -> list[dict[str, Any]]:
         for name, columns in own_relations(SUPPLIED_COLUMNS)
         for place, (column, kind) in enumerate(columns, 1)
     ]
-
-
-def _insert(
-    engine: MemoryDatabase,
-    name: str,
-    columns: dict[str, str],
-    rows: Sequence[dict[str, Any]],
-) -> None:
-    if not rows:
-        return
-    used = [column for column in columns if any(column in row for row in rows)]
-    table = pa.table({column: pa.array([row.get(column) for row in rows]) for column in used})
-    engine.insert(f"pgc.{name}", table)
 
 
 def _kind(name: str) -> str:

@@ -8,6 +8,7 @@ Vectors of numbers are lists of unsigned numbers here, and no other columns are.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 
@@ -38,8 +39,25 @@ def builtin_types() -> tuple[dict[str, str], ...]:
 @cache
 def derived_statements() -> tuple[str, ...]:
     """What fills relations that PostgreSQL derives from others, in the engine's SQL."""
-    names = ("derived.sql", "information_schema.sql")
-    return tuple(part for name in names for part in "\n".join(_lines(name)).split(";"))
+    return _statements("derived.sql")
+
+
+@cache
+def derived_relations() -> frozenset[str]:
+    """The relations that these statements add to or change."""
+    heads = re.compile(r"^(?:INSERT INTO|UPDATE) pgc\.(\w+)", re.MULTILINE)
+    return frozenset(name for part in derived_statements() for name in heads.findall(part))
+
+
+@cache
+def view_statements() -> tuple[str, ...]:
+    """What makes views for functions, and information_schema, in the engine's SQL."""
+    return (*_statements("views.sql"), *_statements("information_schema.sql"))
+
+
+def _statements(name: str) -> tuple[str, ...]:
+    parts = "\n".join(_lines(name)).split(";")
+    return tuple(part for part in parts if part.strip())
 
 
 def _lines(name: str) -> list[str]:

@@ -18,6 +18,7 @@ from gateway.servers.addresses import address_of, host_of
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
+from gateway.servers.pg_catalog.database import IdleDatabases
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.admission import Admission
@@ -93,6 +94,7 @@ class PostgresServer(SocketServer[_Client]):
         self._nodes = nodes or ServerNodes()
         self._open_session = open_session
         self._admission = admission
+        self._catalogs = IdleDatabases()
         super().__init__("pgwire", limits, ending)
 
     def _meet(self, peer: socket.socket) -> _Client:
@@ -164,6 +166,7 @@ class PostgresServer(SocketServer[_Client]):
             client.session,
             f"PostgreSQL {SERVER_VERSION}",
             client.pid,
+            self._catalogs,
             begun.parameters.get("database", ""),
         )
         client.connection = ClientConnection(
