@@ -6,7 +6,8 @@ Whatever would change answers is refused. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -26,6 +27,11 @@ _UNIQUE_METHODS = frozenset({"", "art", "btree"})
 _BY_BYTES = frozenset({"c", "posix", "ucs_basic"})
 _WITHOUT_EFFECT = frozenset({"using", "columns", "include", "where", "with_storage", "tablespace"})
 """What is taken of an index's clauses; storage parameters and tablespaces say nothing here."""
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between)
+_WITH_OFFSET = re.compile(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)? ?(Z|UTC|[+-]\d\d(:?\d\d)?)", re.IGNORECASE
+)
+"""A moment that no zone makes another one."""
 
 
 def read_index(table: Table, name: str, node: exp.Index, *, unique: bool) -> Index:
@@ -153,6 +159,9 @@ def check_zones(table: Table) -> None:
 def _check_zone(table: Table, text: str, what: str) -> None:
     held = exp.Paren(this=expression(text))
     kinds = {c.physical: exp.DataType.build(c.type, dialect="duckdb") for c in table.columns}
+    for node in list(held.find_all(*_COMPARISONS)):
+        if all(_is_moment(side, kinds) for side in _sides(node)):
+            node.replace(exp.true())
     used = [c.name for c in held.find_all(exp.Column) if not isinstance(c.parent, exp.Is)]
     if any(has_zone(kinds[n]) for n in used) or any(
         has_zone(c.to) for c in held.find_all(exp.Cast)
@@ -160,8 +169,23 @@ def _check_zone(table: Table, text: str, what: str) -> None:
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f"an index of {table.name}: {what} depends on the session's time zone",
-            advice="index the column itself, or a TIMESTAMP without a zone",
+            advice="index the column itself, or a TIMESTAMP without a zone;"
+            " give constants their offset: '2024-01-01 00:00:00+00'",
         )
+
+
+def _sides(comparison: exp.Expr) -> list[exp.Expr]:
+    sides = (comparison.args.get(name) for name in ("this", "expression", "low", "high"))
+    return [side for side in sides if side is not None]
+
+
+def _is_moment(side: exp.Expr, kinds: Mapping[str, exp.DataType]) -> bool:
+    """True for what is the same moment in every zone: a column, a constant with its offset."""
+    if isinstance(side, exp.Column):
+        return kinds[side.name].is_type(exp.DType.TIMESTAMPTZ)
+    if isinstance(side, exp.Cast) and side.is_type(exp.DType.TIMESTAMPTZ):
+        side = side.this
+    return side.is_string and _WITH_OFFSET.fullmatch(side.name) is not None
 
 
 def _physical_text(table: Table, value: exp.Expr) -> str:

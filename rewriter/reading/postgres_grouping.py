@@ -108,4 +108,6 @@ def _named(select: exp.Select, table: Table, alias: str) -> Iterator[exp.Column]
                     yield from (column(c.name, alias) for c in table.columns)
                 elif table.find(node.name) is not None:
                     if of or place == "expressions" or fold(node.name) not in outputs:
-                        yield node.copy()
+                        # In a subquery a bare name may mean a column of its own relations.
+                        is_inner = not of and node.parent_select is not select
+                        yield column(node.name, alias) if is_inner else node.copy()

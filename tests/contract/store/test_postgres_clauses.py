@@ -425,5 +425,8 @@ def test_a_grouped_key_determines_its_table(store: Store) -> None:
     for key in (("t.*", "t.id"), ("id AS i, name", "i"), ("t.id, name", "1")):
         assert con.execute(query.format(*key)).fetchall() == [(1, "x", 2), (2, "y", 0)]
     assert con.execute("SELECT v FROM u GROUP BY k, tid ORDER BY v").fetchall() == [(5,), (6,)]
+    con.execute("CREATE TABLE w (id INTEGER PRIMARY KEY, name VARCHAR)")
+    query = "SELECT (SELECT max(name) FROM w WHERE w.id = t.id), name FROM t JOIN u ON tid = t.id"
+    assert con.execute(f"{query} GROUP BY t.id").fetchall() == [(None, "x")]
     with pytest.raises(gateway.Error, match=r"GROUP BY|group by|aggregate"):
         con.execute("SELECT v FROM u GROUP BY tid")
