@@ -1,6 +1,7 @@
 """EXPLAIN: the gateway's plan of a statement, and the store's plan of its query.
 
-Only EXPLAIN ANALYZE runs anything, and only a query.
+Only EXPLAIN ANALYZE runs anything, and only a query. Whoever reads a table under policies gets the
+gateway's plan alone: that of the store has the policies' expressions, and counts hidden rows.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction
 from rewriter.statement import Explain
 
+_HIDDEN = "not shown, and not run: the role reads a table under policies"
 EXPLAIN_COLUMNS = (
     ResultColumn("explain_key", "VARCHAR"),
     ResultColumn("explain_value", "VARCHAR"),
@@ -84,7 +86,10 @@ def explain_plan(
                 "EXPLAIN ANALYZE of a statement that writes is not supported",
                 advice="EXPLAIN it, which runs nothing, or EXPLAIN ANALYZE the query in it",
             )
-        text = None if changes else _store_plan(statement, plan, bound, analyze)
+        text = None
+        if not changes:
+            hides = plan.under_policies
+            text = _HIDDEN if hides else _store_plan(statement, plan, bound, analyze)
     finally:
         statement.close()
     return _rows(plan, text)

@@ -386,7 +386,8 @@ class Reads:
     def _policies(self, table: Table) -> RowSecurity | None:
         policies = row_security(self, table)
         if policies is not None:
-            self._shape(table, "policies", "the role sees its rows and columns under policies")
+            seen = "the role sees its rows and columns under policies"
+            self._shape(table, RelationShape.POLICIES, seen)
         return policies
 
     def _past(self, table: Table) -> Past:

@@ -129,7 +129,25 @@ def test_what_goes_elsewhere_is_what_is_seen(con: Connection) -> None:
     assert pivoted == [("m", -4)]
     assert _rows(con, "SELECT bin, count FROM histogram(t, mail)") == [("m", 4)]
     assert _rows(con, "SELECT count FROM histogram_values('t', pay) AS h") == [(4,)]
-    assert "policies" in str(con.execute("EXPLAIN SELECT * FROM t").fetchall())
+
+
+@pytest.mark.parametrize("source", ["t", "(SELECT * FROM t)", "shown", "table_history('t')"])
+def test_explain_shows_no_policy_and_counts_no_hidden_row(con: Connection, source: str) -> None:
+    """The store's plan has their expressions, and tells how many rows each part of it found."""
+    con.execute("CREATE VIEW shown AS SELECT * FROM t")
+    con.execute("GRANT SELECT ON shown TO ann")
+    con.execute("GRANT HISTORY ON t TO ann")
+    whole = {}
+    for role in ("none", "ann"):
+        con.execute(f"SET ROLE {role}")
+        for words in ("EXPLAIN", "EXPLAIN ANALYZE"):
+            told = con.execute(f"{words} SELECT * FROM {source} WHERE v = 'v2'").fetchall()
+            whole[role, words] = dict(told)
+    assert "v2" in whole["none", "EXPLAIN"]["physical_plan"]
+    for words in ("EXPLAIN", "EXPLAIN ANALYZE"):
+        told = whole["ann", words]
+        assert "policies" in told["palimpsest_shapes"]
+        assert told["physical_plan"].startswith("not shown")
 
 
 @pytest.mark.parametrize(
