@@ -37,6 +37,7 @@ from journal.model.system_user import system_user
 from journal.sql.relations import ident
 from journal.sql.relations_flat import FLAT
 from journal.transactions.transaction import Transaction
+from rewriter.definitions.lasting_conditions import changing_part
 from rewriter.statement import Erase, SqlStatement
 from rewriter.syntax.parsing import Parsed, parse
 from spark_compaction.contract import silent
@@ -91,6 +92,7 @@ def erase_rows(
     erasure = erasure_of(session)
     # What else the condition reads would have to be as it was when the backup was taken.
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))
+    changes = changing_part(exp.Paren(this=erase.where.copy())) is not None
     named = identifiers_in(erase, table, parameters)
     chosen = erase.suppression or Suppression.IDENTIFIER
     if not named and erase.suppression not in {None, Suppression.KEY}:
@@ -111,7 +113,7 @@ def erase_rows(
         wanted = ErasureSpec(
             rows={table_id: finders[table_id]},
             among={} if reads_more else {table_id: one.key_finder(parsed, erase)},
-            again=one.to_record(parsed),
+            again=None if changes else one.to_record(parsed),
             reason=erase.reason,
             dependents=erase.dependents,
             named=named,

@@ -31,6 +31,7 @@ from journal.model.version import to_datetime
 from journal.sql import dialects
 from journal.sql.relations import Reader
 from journal.transactions.reading import reading
+from rewriter.definitions.lasting_conditions import check_lasts
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -150,6 +151,7 @@ def _predicate(session: Session, table: Table, where: object) -> str:
     """The text of a condition (a value or its text), after the store has checked it."""
     condition = where if isinstance(where, exp.Expr) else read_condition(session, str(where))
     kept = condition_to_keep(session, condition, table)
+    check_lasts(kept, table, "a hold")
     predicate = holds.physical_predicate(kept, table)
     _first_row(session, table, dialects.stored(predicate))
     return predicate

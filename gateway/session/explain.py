@@ -29,6 +29,7 @@ from journal.model.plan import (
 from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction
+from rewriter.reading.row_security import POLICIES
 from rewriter.statement import Explain
 
 _HIDDEN = "not shown, and not run: the role reads a table under policies"
@@ -88,7 +89,7 @@ def explain_plan(
             )
         text = None
         if not changes:
-            hides = plan.under_policies
+            hides = any(shape.shape == POLICIES for shape in plan.shapes)
             text = _HIDDEN if hides else _store_plan(statement, plan, bound, analyze)
     finally:
         statement.close()

@@ -49,7 +49,8 @@ class ErasureSpec:
 
     ``among`` finds such rows in what is kept besides a table's live segments; where it is missing
     that cannot be searched. ``again`` is what is kept of a condition, to be asked again: a plain
-    structure, whose ``table`` is the table's definition. ``dependents`` says what becomes of rows
+    structure, whose ``table`` is the table's definition; None: it would mean something else then.
+    ``dependents`` says what becomes of rows
     that refer to what goes, in place of what each table says.
 
     ``named`` are the identifiers in a condition that names nothing else: nobody is looked for by

@@ -52,10 +52,23 @@ def out_of_reach(backup: Backup, error: PalimpsestError) -> PalimpsestError:
 def check_searched(left: Iterable[Unsearched]) -> None:
     """Raise ERASURE for a copy that could not be searched: what refers to whom is not known."""
     for one in left:
-        raise PalimpsestError(
-            Code.ERASURE,
-            f"the gateway cannot find what depends on rows in the {one.why}",
-            advice="make the copy reachable, choose REPORT, or give the copy up for good:"
-            f" CALL system.backup('{one.backup.table_name}', name => '{one.backup.name}',"
-            " drop => true)",
+        raise _unsearched(
+            one, "the gateway cannot find what depends on rows in the", "choose REPORT"
         )
+
+
+def check_need_not_ask_again(left: Iterable[Unsearched]) -> None:
+    """Raise ERASURE for a copy that could not be searched for a condition of this moment alone."""
+    for one in left:
+        why = "the condition, which means something else later, cannot be asked now of the"
+        raise _unsearched(one, why, "write values in the place of CURRENT_DATE and its like")
+
+
+def _unsearched(one: Unsearched, why: str, else_: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.ERASURE,
+        f"{why} {one.why}",
+        advice=f"make the copy reachable, {else_}, or give the copy up for good:"
+        f" CALL system.backup('{one.backup.table_name}', name => '{one.backup.name}',"
+        " drop => true)",
+    )

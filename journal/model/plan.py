@@ -299,8 +299,6 @@ class RelationShape:
 
     BY_KEY: ClassVar[str] = "key lookup"
     """The shape of a table whose one row is looked up by its whole key."""
-    POLICIES: ClassVar[str] = "policies"
-    """A table whose rows or columns the client sees under policies."""
     table: TableName
     shape: str
     reason: str
@@ -429,11 +427,6 @@ class StatementPlan:
     relied_on: frozenset[int] = frozenset()
     trace: LineageTrace | None = field(default=None, compare=False, repr=False)
     """Where what it writes comes from, for whoever asks."""
-
-    @property
-    def under_policies(self) -> bool:
-        """Whether it reads a table of which policies hide rows or values from the client."""
-        return any(shape.shape == RelationShape.POLICIES for shape in self.shapes)
 
     @property
     def takes_numbers(self) -> bool:

@@ -6,7 +6,7 @@ when it is defined, and says it for rows that begin. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -26,9 +26,9 @@ from rewriter.name_resolution import position_of
 _CHANGING = VOLATILE_FUNCTIONS | frozenset(
     (
         "age current_catalog current_connection_id current_database current_date current_query"
-        " current_query_id current_role current_schema current_schemas current_time"
-        " current_timestamp current_transaction_id current_user currval error"
-        " get_current_time get_current_timestamp in_search_path localtime localtimestamp"
+        " current_query_id current_role current_schema current_schemas current_setting current_time"
+        " current_timestamp current_transaction_id current_user currval error get_current_time"
+        " get_current_timestamp getvariable in_search_path localtime localtimestamp"
         " now session_user stats today transaction_timestamp txid_current user version"
     ).split()
 )
@@ -136,14 +136,24 @@ def check_same_value(held: exp.Expr, what: str) -> None:
         raise _generated_error(
             f"{what} cannot contain {canonical_text(part)}", "use columns of the same row"
         )
-    for call in held.find_all(exp.Func):
-        name = call.sql(dialect="duckdb").partition("(")[0].casefold()
-        if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
-            raise _generated_error(
-                f"{what} calls {name}, whose value may differ at the next call",
-                "use functions whose value depends on their arguments only",
-            )
+    for call in changing_calls(held):
+        raise _generated_error(
+            f"{what} calls {_called(call)}, whose value may differ at the next call",
+            "use functions whose value depends on their arguments only",
+        )
     check_functions(held)
+
+
+def changing_calls(held: exp.Expr) -> Iterator[exp.Func]:
+    """Calls that may give another value the next time, or to somebody else."""
+    for call in held.find_all(exp.Func):
+        name = "" if isinstance(call, exp.Connector) else _called(call)
+        if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
+            yield call
+
+
+def _called(call: exp.Func) -> str:
+    return call.sql(dialect="duckdb").partition("(")[0].casefold()
 
 
 def _type_of(draft: TableDraft, stored: Column, known: set[str], describe: Describe) -> str:

@@ -50,7 +50,7 @@ from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.lasting_rows import lasting_rows
 from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.policy_conditions import PolicyReads, row_security
-from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
+from rewriter.reading.row_security import POLICIES, RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named, without_schemas
 from rewriter.reading.sources import (
     file_function,
@@ -386,8 +386,7 @@ class Reads:
     def _policies(self, table: Table) -> RowSecurity | None:
         policies = row_security(self, table)
         if policies is not None:
-            seen = "the role sees its rows and columns under policies"
-            self._shape(table, RelationShape.POLICIES, seen)
+            self._shape(table, POLICIES, "the role sees its rows and columns under policies")
         return policies
 
     def _past(self, table: Table) -> Past:

@@ -38,6 +38,8 @@ from rewriter.users import stored_expression
 
 _PLAIN_STARS = (exp.Count, exp.Column, exp.Update, exp.Insert)
 """Where a star stands for no row: COUNT(*), and SET * and INSERT * of a MERGE for its source's."""
+POLICIES = "policies"
+"""The shape of a relation whose rows or columns the client sees under policies."""
 _ROWS = f"{INTERNAL}rows"
 _RAW = f"{INTERNAL}raw"
 _SEEN = f"{INTERNAL}seen"

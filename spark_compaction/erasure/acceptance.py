@@ -26,7 +26,11 @@ from journal.erasure.scope import load_scope
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.table_share import TableShare, earlier_lists, pieces_of
-from journal.erasure.unreachable_copies import check_searched, receipts
+from journal.erasure.unreachable_copies import (
+    check_need_not_ask_again,
+    check_searched,
+    receipts,
+)
 from journal.model.dependents import Dependents, dependents_of
 from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import PREFIX
@@ -94,6 +98,8 @@ class _Searching:
             is_asked = not wanted.rows or one.table.id in wanted.among or one.aim.is_whole
             if one.is_searched and is_asked and not one.is_partial:
                 search_copies(backend, one.aim, wanted, one.search, tidies=self.tidies)
+            if one.table.id in wanted.among and wanted.again is None:
+                check_need_not_ask_again(one.search.left)
         self.walker = CascadeWalker(backend, self.tidies, wanted.dependents, scope)
         with reading(backend.journal) as statement:
             committed = statement.committed

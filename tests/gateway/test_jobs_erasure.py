@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import gateway
 from gateway.jobs.schedule import triggered_jobs
 from journal.erasure import audit_check
 from journal.erasure.erasure_spec import requests
@@ -240,3 +241,19 @@ def test_other_tables_take_along_what_waits_in_a_dropped_one(run: Client) -> Non
     assert report(run, "CALL system.purge('later')")["state"] == "done"
     assert run("SELECT state FROM system.erasures") == [("COMPLETED",)]
     assert is_nowhere(run)
+
+
+def test_what_means_something_else_later_is_not_asked_later(run: Client, tmp_path: Path) -> None:
+    """A copy out of reach is searched by a later run, to which CURRENT_DATE is another day."""
+    away = tmp_path / "away"
+    run(f"CALL system.backup('t', name => 'far', to => '{away}')")
+    away.rename(tmp_path / "not mounted")
+    old = "ERASE FROM t WHERE ds < CURRENT_DATE - 2500 AND id < 5"
+    with pytest.raises(gateway.Error, match="means something else later"):
+        run(old)
+    run("ERASE FROM t WHERE ds < DATE '2020-01-03'")
+    (tmp_path / "not mounted").rename(away)
+    run("CALL system.purge('t')")
+    run(old)
+    run("CALL system.purge('t')")
+    assert run("SELECT count(*) FROM t") == [(46,)]

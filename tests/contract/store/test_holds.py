@@ -111,6 +111,21 @@ def test_a_condition_is_shown_with_the_names_of_today(store: Store) -> None:
 
 
 @pytest.mark.also_on("hive")
+def test_a_condition_means_the_same_for_whoever_runs_jobs(con: Connection) -> None:
+    """What a session decides about would let go of rows as soon as a job of another one asks."""
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, at TIMESTAMPTZ, who VARCHAR, day DATE)")
+    con.execute("SET timezone = 'Asia/Tokyo'")
+    for where in (
+        "CAST(at AS DATE) = DATE '2024-01-02'",
+        "who = CURRENT_USER",
+        "day > CURRENT_DATE",
+    ):
+        with pytest.raises(gateway.NotSupportedError, match="a hold cannot contain"):
+            con.execute(f"PLACE HOLD ON t WHERE {where} REASON 'x'")
+    con.execute("PLACE HOLD ON t WHERE at >= '2024-01-02 00:00:00+09' REASON 'x'")
+
+
+@pytest.mark.also_on("hive")
 def test_a_hold_that_is_placed_later_brings_back_what_it_covers(con: Connection) -> None:
     make(con)
     assert submit(con).state.value == "ACCEPTED"
