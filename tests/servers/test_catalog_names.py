@@ -8,7 +8,7 @@ from __future__ import annotations
 import psycopg
 from psycopg import Connection
 
-from gateway.servers.pg_catalog.database import CatalogDatabase, IdleDatabases
+from gateway.servers.pg_catalog.database import IdleDatabases, PgCatalogDatabase
 
 SETUP = (
     "CREATE SCHEMA named",
@@ -156,7 +156,7 @@ def test_a_catalog_that_is_left_shows_the_next_session_its_own() -> None:
         of = {"oid": 7, "relname": name, "relnamespace": 1, "relkind": "r", "relpersistence": "p"}
         return {"pg_namespace": [schema], "pg_class": [of]}
 
-    def shown(database: CatalogDatabase, name: str) -> list[object]:
+    def shown(database: PgCatalogDatabase, name: str) -> list[object]:
         database.fill(rows(name), {"database": f"db_{name}"})
         query = "SELECT table_catalog || '.' || table_name FROM pgc.standard_tables"
         tables = "SELECT schemaname || '.' || tablename FROM pgc.pg_tables"

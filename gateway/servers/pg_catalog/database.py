@@ -54,7 +54,7 @@ _EXTRA = {
 _IDLE_MAX = 4
 
 
-class CatalogDatabase:
+class PgCatalogDatabase:
     """Relations of ``pg_catalog`` in schema ``pgc``; used by one thread at a time."""
 
     def __init__(self) -> None:
@@ -118,14 +118,14 @@ class IdleDatabases:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._idle: list[CatalogDatabase] = []
+        self._idle: list[PgCatalogDatabase] = []
 
-    def take(self) -> CatalogDatabase:
+    def take(self) -> PgCatalogDatabase:
         """One of them, or a new one: what it holds is unknown until it is filled."""
         with self._lock:
-            return self._idle.pop() if self._idle else CatalogDatabase()
+            return self._idle.pop() if self._idle else PgCatalogDatabase()
 
-    def leave(self, database: CatalogDatabase) -> None:
+    def leave(self, database: PgCatalogDatabase) -> None:
         """Keep one that answers, or close it where there are enough."""
         with self._lock:
             if len(self._idle) < _IDLE_MAX:

@@ -23,7 +23,7 @@ from gateway.config import Settings
 from gateway.servers.pg_catalog.access import AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
-from gateway.servers.pg_catalog.database import CatalogDatabase, IdleDatabases, Rows
+from gateway.servers.pg_catalog.database import IdleDatabases, PgCatalogDatabase, Rows
 from gateway.servers.pg_catalog.names import name_types
 from gateway.servers.pg_catalog.policies import add_policies
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
@@ -92,7 +92,7 @@ class CatalogReader:
         self._pid = pid
         self._database = database
         self._lock = threading.Lock()
-        self._engine: CatalogDatabase | None = None
+        self._engine: PgCatalogDatabase | None = None
         self._seen: tuple[CatalogSnapshot, Settings] | None = None
 
     def run(self, query: exp.Expr, values: Sequence[Any], *, acts: bool = True) -> StatementOutcome:
@@ -143,7 +143,7 @@ class CatalogReader:
         if engine is not None:
             self._idle.leave(engine)
 
-    def _filled(self) -> CatalogDatabase:
+    def _filled(self) -> PgCatalogDatabase:
         """The database, as the catalog is now."""
         session = self._session
         catalog = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
@@ -196,7 +196,7 @@ class CatalogReader:
         """The acting user and the one who has logged in."""
         return acting_user(self._session) or "palimpsest", self._session.user or "palimpsest"
 
-    def _renew_activity(self, engine: CatalogDatabase) -> None:
+    def _renew_activity(self, engine: PgCatalogDatabase) -> None:
         """Who is connected changes without the catalog, so it is read for each statement."""
         catalog, activity = self._session.catalog, self._session.executor.activity
         settings = self._session.settings
