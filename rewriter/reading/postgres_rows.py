@@ -3,10 +3,13 @@
 (a, b) = (1, 2)            a = 1 AND b = 2
 (a, b) <> (1, 2)           a <> 1 OR b <> 2
 (a, b) < (1, 2)            a < 1 OR (a = 1 AND b < 2)
-(a, b) NOT IN ((1, 2))     NOT (a = 1 AND b = 2)
+(a, b) IN ((1, 2))         a = 1 AND b = 2
+(a, b) IN ((1, 2), (3, 4)) a = 1 AND b = 2 OR a = 3 AND b = 4; where only rows for which it is
+                           true matter: a IN (1, 3) AND b IN (2, 4) AND (..)
 (a, b) IS NOT NULL         a IS NOT NULL AND b IS NOT NULL
 
-Other stores compare rows as values in which NULL equals itself and is larger than all else.
+Other stores compare rows as values in which NULL equals itself and is larger than all else. They
+find rows by conditions on single columns in few files.
 """
 
 from __future__ import annotations
@@ -24,10 +27,14 @@ _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 _LIST_MAX = 1_000
 """Longer lists are left to the store, as a condition for each row would be slow."""
+_WRITTEN_OUT_MAX = 50
+"""Shorter lists are conditions for each row, whose values have the types of the columns then."""
+_COMPARED = "compares_rows"
+"""Marks a list that the store may compare as it does, beside conditions that leave out NULL."""
 
 
 def concerns_rows(node: exp.Expr) -> bool:
-    """True for two rows of as many values, and for a row that is not in a list, or may be NULL."""
+    """True for two rows of as many values, and for a row that is in a list, or may be NULL."""
     values = row_values(node.this)
     if not values or is_assignment(node):
         return False
@@ -35,8 +42,11 @@ def concerns_rows(node: exp.Expr) -> bool:
         return isinstance(node.expression, exp.Null)
     if isinstance(node, exp.In):
         listed = node.expressions
-        is_short = 0 < len(listed) <= _LIST_MAX and _is_denied(node)
-        return is_short and all(len(row_values(item)) == len(values) for item in listed)
+        if not listed or _COMPARED in node.meta:
+            return False
+        if len(listed) > _LIST_MAX and not _is_filter(node):
+            return False
+        return all(len(row_values(item)) == len(values) for item in listed)
     return len(row_values(node.expression)) == len(values)
 
 
@@ -48,9 +58,9 @@ def is_assignment(node: exp.Expr) -> bool:
 def spell_rows(node: exp.Expr) -> None:
     """Put conditions on the values in the place of such a comparison."""
     left = row_values(node.this)
+    made: exp.Expr
     if isinstance(node, exp.In):
-        each = [_equal(left, row_values(item)) for item in node.expressions]
-        made: exp.Expr = exp.or_(*each, copy=False)
+        made = _listed(node, left)
     elif isinstance(node, exp.Is):
         made = _nullity(node, left)
     elif isinstance(node, exp.EQ):
@@ -78,11 +88,30 @@ def row_values(node: exp.Expr | None) -> Sequence[exp.Expr]:
     return node.expressions if node is not None and (is_row or isinstance(node, exp.Tuple)) else ()
 
 
-def _is_denied(node: exp.Expr) -> bool:
+def _listed(node: exp.In, left: Sequence[exp.Expr]) -> exp.Expr:
+    rows = [row_values(item) for item in node.expressions]
+    is_short = len(rows) <= _WRITTEN_OUT_MAX
+    compared: exp.Expr
+    if is_short or not _is_filter(node):
+        compared = exp.or_(*(_equal(left, row) for row in rows), copy=False)
+    else:
+        compared = node.copy()
+        compared.meta[_COMPARED] = True
+    if len(rows) == 1 or not _is_filter(node):
+        return compared
+    each = [
+        exp.In(this=value.copy(), expressions=[row[place].copy() for row in rows])
+        for place, value in enumerate(left)
+    ]
+    return exp.and_(*each, compared, copy=False)
+
+
+def _is_filter(node: exp.Expr) -> bool:
+    """True for a condition that leaves out a row for NULL as it does for false."""
     parent = node.parent
-    while isinstance(parent, exp.Paren):
+    while isinstance(parent, exp.Paren | exp.And | exp.Or):
         parent = parent.parent
-    return isinstance(parent, exp.Not)
+    return isinstance(parent, exp.Where | exp.Having | exp.Qualify)
 
 
 def _equal(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
