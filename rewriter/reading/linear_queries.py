@@ -128,6 +128,9 @@ def linear_query(given: exp.Select, context: RewriteContext) -> LinearQuery:
     select = merged(given, context)
     sources = _sources(select, context)
     node, table = _split_table(sources, context)
+    is_inner = context.capabilities.indexes_endings and given.parent_select is not None
+    if is_inner and _is_correlated(select, sources):
+        raise NotLinear("it is asked once more for each row around it, by an index if there is one")
     for part, why in _REFUSED.items():
         if select.args.get(part):
             raise NotLinear(why)
@@ -225,6 +228,22 @@ def _splits_head(table: Table, tiers: frozenset[Tier], context: RewriteContext) 
     """
     can = context.capabilities.indexes_endings and Tier.HEAD in tiers
     return can and not is_flat(table)
+
+
+def _is_correlated(select: exp.Select, sources: Sources) -> bool:
+    """True for a query that names columns of one around it."""
+    known = {fold(node.alias_or_name) for node in sources.others}.union(sources.tables)
+    aliases = {fold(output.alias) for output in select.selects}
+    for node in select.walk(prune=lambda n: isinstance(n, exp.Query) and n is not select):
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+            continue
+        if node.table:
+            is_own = fold(node.table) in known
+        else:
+            is_own = sources.is_open or fold(node.name) in aliases or sources.column(node)
+        if not is_own:
+            return True
+    return False
 
 
 def _is_distinct(select: exp.Select) -> bool:

@@ -54,6 +54,20 @@ def test_uncompacted_changes_ask_for_another_shape() -> None:
     assert "ANTI JOIN" in found.sql
 
 
+def test_aggregates_of_each_row_around_them_are_split_where_joins_make_them_one() -> None:
+    query = (
+        "SELECT name, (SELECT sum(d.budget) FROM hr.depts AS d WHERE d.deptno % 7 = length({}))"
+        " AS s FROM rich AS r"
+    )
+    unlike = query.format("r.name"), query.format("'seven'")
+    inside = [
+        [s.shape for s in previewed(q, to=to, uncompacted=True).shapes]
+        for to in ("postgres", "duckdb")
+        for q in unlike
+    ]
+    assert [shapes.count("split aggregate") for shapes in inside] == [0, 1, 1, 1]
+
+
 def test_views_are_opened() -> None:
     assert previewed("SELECT * FROM rich").reads == ("hr.depts", "main.rich")
 
