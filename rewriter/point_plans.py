@@ -1,7 +1,7 @@
 """Plans for statements on one cached row: its columns, or constants for some.
 
     SELECT a, b FROM t WHERE k = ?     UPDATE t SET a = ? WHERE k = ?     DELETE FROM t WHERE k = ?
-    INSERT INTO t (k, a) VALUES (?, ?)
+    SELECT .. FOR UPDATE               INSERT INTO t (k, a) VALUES (?, ?)
 
 Nothing is computed and no constraint concerns what changes, so that no store is needed. Whatever is
 not exactly this has no plain form. Pure.
@@ -13,9 +13,15 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from journal.model.plan import AllocateIdentity, PointInsert, StatementKind, StatementPlan
-from journal.model.point_rows import PointChange, PointRead
-from journal.model.schema import ROW_ID, Column, Table
+from journal.model.plan import (
+    AllocateIdentity,
+    KeyLookup,
+    PointInsert,
+    StatementKind,
+    StatementPlan,
+)
+from journal.model.point_rows import PointChange, PointClaim, PointRead
+from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import columns_read
@@ -38,6 +44,41 @@ def point_plan(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChang
     """The plain form of a statement that can be rewritten, if it has one."""
     found = _plain_form(ast, context)
     return None if found is None or is_restricted([found.table_id], context) else found
+
+
+def point_claim(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None:
+    """The plan of a SELECT .. FOR UPDATE of one row, which needs no step; None for others."""
+    if not isinstance(ast, exp.Select) or not context.claims:
+        return None
+    locks, from_ = ast.args.get("locks"), ast.args.get("from_")
+    if not locks or from_ is None or not _has_only(ast, _SELECT | {"locks"}):
+        return None
+    found = _target(from_.this, ast, context)
+    if found is None or not all(_locks_all(lock, found[1]) for lock in locks):
+        return None
+    table, alias = found
+    if context.catalog.is_own(table.name) or is_restricted([table.id], context):
+        return None
+    read = _point_read(ast, context)
+    keys = keys_in(ast.args["where"].this, table, alias, context.kinds, alone=True)
+    if read is None or keys is None:
+        return None
+    names = frozenset({table.name})
+    return StatementPlan(
+        StatementKind.WRITE,
+        (),
+        reads=names,
+        writes=names,
+        tag="SELECT",
+        keyed=(KeyLookup.of(table, keys, 0),),
+        plain=PointClaim(read),
+    )
+
+
+def _locks_all(lock: exp.Lock, alias: str) -> bool:
+    """True for a locking clause of a query's only table that leaves out no row."""
+    named = all(fold(node.name) == fold(alias) for node in lock.expressions)
+    return named and lock.args.get("wait") in {None, True}
 
 
 def _plain_form(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChange | None:

@@ -28,7 +28,7 @@ from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
 from rewriter.lineage.executed.trace import StatementTrace
 from rewriter.lineage.inherited_tags import trace_writes, with_inherited_tags
 from rewriter.name_resolution import position_of
-from rewriter.point_plans import point_insert, point_plan
+from rewriter.point_plans import point_claim, point_insert, point_plan
 from rewriter.query_settings import apply_settings
 from rewriter.reading.duckdb_on_postgres import in_words_of_postgres
 from rewriter.reading.postgres_dialect import in_words_of_the_store
@@ -150,7 +150,7 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
     match statement:
         case SqlStatement(ast):
             trace = StatementTrace(ast, context)
-            plain = point_insert(ast, context) if context.from_cache else None
+            plain = _plain_plan(ast, context) if context.from_cache else None
             if plain is not None:
                 return replace(plain, trace=trace.planned(plain))
             plan = rewrite(copy_tree(ast), context, trace)
@@ -185,6 +185,11 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             raise AssertionError(statement)
     check_plan(plan, context)
     return plan
+
+
+def _plain_plan(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None:
+    """The plan of a statement that comes to a row in memory, without a step."""
+    return point_insert(ast, context) or point_claim(ast, context)
 
 
 def _plan_of_access(statement: OfAccess, context: RewriteContext) -> StatementPlan:

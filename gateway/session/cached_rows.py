@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from gateway.session.forms import Planned, StatementCall, start_run
 from gateway.session.outcome import StatementOutcome
-from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
 from gateway.session.results import BufferedRows
@@ -25,7 +24,7 @@ from gateway.session.steps import record_writes, run_steps
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import AllocateIdentity, PointInsert, StatementPlan
-from journal.model.point_rows import PointChange, PointRead
+from journal.model.point_rows import PointChange, PointClaim, PointRead
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.version import Version
@@ -52,9 +51,7 @@ class CachedRows:
 
     def is_likely(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if the rows that a statement looked up the last time may be in memory."""
-        keyed = self.planner.cache.key_lookups(
-            plan_key(request.in_form(self.usual), transaction.plan_scope)
-        )
+        keyed = self.planner.key_lookups(transaction, request.in_form(self.usual))
         if self.cache.is_complete:
             # Which segments a transaction reads is known once a statement of it has begun.
             return bool(keyed) or _is_one_row(request) or _may_look_up(request)
@@ -113,7 +110,7 @@ class CachedForm:
 
     def _may_compute(self, plan: StatementPlan, request: StatementRequest) -> bool:
         """True if every store computes the same from the rows that the plan receives."""
-        if isinstance(plan.plain, PointInsert):
+        if isinstance(plan.plain, PointInsert | PointClaim):
             return False
         return not self.cached.cache.is_complete or _is_one_row(request)
 
@@ -133,6 +130,9 @@ class CachedForm:
         match plan.plain:
             case PointRead():
                 return _row_outcome(table, plan.plain, row)
+            case PointClaim(read):
+                self._claim(transaction, plan, table, row, request)
+                return _row_outcome(table, read, row)
             case PointChange() if row.values is None:
                 return StatementOutcome(plan.tag, 0)
             case PointChange():
@@ -140,6 +140,22 @@ class CachedForm:
                 return self._run_change(transaction, plan, table, row, request)
             case _:
                 return None
+
+    def _claim(
+        self,
+        transaction: Transaction,
+        plan: StatementPlan,
+        table: Table,
+        row: Row,
+        request: StatementRequest,
+    ) -> None:
+        """Write a row as it is; one that the transaction has written itself is claimed already."""
+        if row.values is None or row.version > transaction.snapshot.version:
+            return
+        self.cached.cache.check_latest(transaction, table, row)
+        version = self.cached.journal.clock.next()
+        again = [(row.values, row.version, version), (row.values, version, None)]
+        _record_rows(transaction, table, version, again, plan, request)
 
     def _run_insert(
         self,

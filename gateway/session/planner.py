@@ -17,7 +17,7 @@ from gateway.session.request import StatementRequest
 from gateway.session.roles import setting_text
 from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
-from journal.model.plan import StatementKind, StatementPlan
+from journal.model.plan import KeyLookup, StatementKind, StatementPlan
 from journal.records.entity_rows import entity_versions
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction
@@ -58,6 +58,12 @@ class Planner:
     def may_ask_once(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if a statement came to one query when it was planned last."""
         return self.cache.asks_once(_key(transaction, request))
+
+    def key_lookups(
+        self, transaction: Transaction, request: StatementRequest
+    ) -> tuple[KeyLookup, ...]:
+        """The rows that a statement looked up by their keys when it was planned last."""
+        return self.cache.key_lookups(_key(transaction, request))
 
     def plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints

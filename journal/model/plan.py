@@ -23,7 +23,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import LineageTrace
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
-from journal.model.point_rows import PointChange, PointRead
+from journal.model.point_rows import PointChange, PointClaim, PointRead
 from journal.model.policy_scope import PutScopedPolicy
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
@@ -417,7 +417,7 @@ class StatementPlan:
     points: tuple[PointRequest, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     keyed: tuple[KeyLookup, ...] = ()
-    plain: PointRead | PointChange | PointInsert | None = None
+    plain: PointRead | PointChange | PointClaim | PointInsert | None = None
     scans: frozenset[int] = field(default_factory=frozenset)
     currents: tuple[NumberSource | CounterPosition | None, ...] = ()
     counted: tuple[int, ...] = ()

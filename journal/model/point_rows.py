@@ -21,3 +21,10 @@ class PointChange:
 
     table_id: int
     values: tuple[tuple[int, exp.Expr], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PointClaim:
+    """A cached row is the answer, and begins again as it is if others have committed it."""
+
+    read: PointRead

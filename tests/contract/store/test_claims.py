@@ -135,6 +135,40 @@ def test_claims_that_cannot_be_made_are_refused(con: Connection) -> None:
     assert {sql: _state(con, sql) for sql in REFUSED} == dict.fromkeys(REFUSED, "0A000")
 
 
+@pytest.mark.also_on("hive", "postgres")
+@pytest.mark.parametrize(
+    "text", ["name = ? FOR UPDATE", "d.name = ? FOR NO KEY UPDATE OF d NOWAIT"]
+)
+def test_rows_at_hand_are_claimed_by_their_keys(store: Store, con: Connection, text: str) -> None:
+    other = store.connect()
+    query = f"SELECT d.on_call FROM doctors AS d WHERE {text}"
+    for name in "abc":
+        # What one row's change has written stays in memory.
+        con.execute("UPDATE doctors SET on_call = FALSE WHERE name = ?", (name,))
+    for name, found, end in (
+        ("a", [(False,)], "40001"),
+        ("z", [], "ok"),
+        ("b", [(False,)], "40001"),
+    ):
+        for who in (con, other):
+            who.execute("BEGIN")
+            assert who.execute(query, (name,)).fetchall() == found
+        con.execute("COMMIT")
+        if end == "ok":
+            other.execute("COMMIT")
+        else:
+            assert _state(other, "COMMIT") == end
+    con.execute("BEGIN")
+    con.execute("UPDATE doctors SET on_call = TRUE WHERE name = 'c'")
+    assert (
+        con.execute(query, ("c",)).fetchall() == con.execute(query, ("c",)).fetchall() == [(True,)]
+    )
+    con.execute("DELETE FROM doctors WHERE name = 'c'")
+    assert con.execute(query, ("c",)).fetchall() == []
+    con.execute("COMMIT")
+    assert sorted(rows(con, "SELECT * FROM doctors")) == [("a", False), ("b", False)]
+
+
 @pytest.mark.drifts(toy="SQLAlchemy has no dialect for its URL")
 @pytest.mark.also_on("hive")
 def test_with_for_update_of_sqlalchemy_claims_rows(store: Store, con: Connection) -> None:
