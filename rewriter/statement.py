@@ -234,10 +234,11 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class StoreUpkeep:
-    """CHECKPOINT, ANALYZE, CLUSTER and the like, which change nothing; ``tag`` is the first word.
+    """CHECKPOINT, ANALYZE, CLUSTER and the like, which change no row; ``tag`` is the first word.
 
     ``table``, ``database``, ``schema`` and ``index`` are what it names, and must be there;
-    a schema stands before the name of no table.
+    a schema stands before the name of no table. ``analyzes``: the store's optimizer is to look at
+    the table, or at all.
     """
 
     tag: str
@@ -245,6 +246,7 @@ class StoreUpkeep:
     database: str | None = None
     schema: exp.Table | None = None
     index: exp.Table | None = None
+    analyzes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

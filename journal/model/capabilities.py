@@ -35,6 +35,7 @@ class Capabilities:
       knows of the whole how many rows and different values it has.
     - ``indexes_endings``: a head has an index of the rows that are not open, found without reading
       the others; and the planner takes a union for one relation if no part has a condition.
+    - ``analyzes``: its optimizer goes by what it saw when it looked at a table, as ANALYZE asks.
     - ``counts_rows``: what is on record of a table tells how many rows it has, since nobody else
       can write it.
     - ``replicates_to``: how the URLs begin of stores that can have replicas of its tables.
@@ -65,6 +66,7 @@ class Capabilities:
     fences_by_offset: bool = False
     plans_unions_apart: bool = False
     indexes_endings: bool = False
+    analyzes: bool = False
     counts_rows: bool = False
     replicates_to: tuple[str, ...] = ()
     postgres_functions: bool = False

@@ -281,8 +281,15 @@ class Change:
     change: CatalogChange
 
 
+@dataclass(frozen=True, slots=True)
+class Analyze:
+    """Have the store's optimizer look at what tables hold; they are given by their ids."""
+
+    tables: tuple[int, ...]
+
+
 Numbering = AllocateIdentity | SkipNumbers | TakeNumbers | SetNumber
-Step = Stage | Guard | Numbering | Append | Fetch | Export | Count | Change
+Step = Stage | Guard | Numbering | Append | Fetch | Export | Count | Change | Analyze
 
 
 class StatementKind(StrEnum):

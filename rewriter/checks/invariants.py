@@ -16,6 +16,7 @@ from journal.model.plan import (
     BATCH,
     STORE_SCHEMA,
     AllocateIdentity,
+    Analyze,
     Append,
     Change,
     Count,
@@ -66,7 +67,7 @@ def _query(step: Step) -> Query | None:
             return step.query
         case SetNumber():
             return step.query
-        case AllocateIdentity() | TakeNumbers() | Change():
+        case AllocateIdentity() | TakeNumbers() | Change() | Analyze():
             return None
 
 

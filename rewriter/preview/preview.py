@@ -133,6 +133,7 @@ def without_store(
             equates_texts=True,
             enums=True,
             access_control=True,
+            analyzes=dialect == "postgres",
             plans_unions_apart=dialect == "duckdb",
             indexes_endings=dialect == "postgres",
             postgres_functions=dialect == "postgres",
@@ -223,6 +224,9 @@ def _step(
             return PreviewStep(f"take numbers of {step.source.shown} as {step.name}")
         case planned.SetNumber(source, query):
             return PreviewStep(f"set {source.shown}", to_sql(query.ast, dialect))
+        case planned.Analyze(ids):
+            names = [str(t.name) for t in map(catalog.by_id, ids) if t is not None]
+            return PreviewStep(f"analyze the journals of {', '.join(names)}")
         case planned.Change(change):
             return PreviewStep(f"change the catalog: {_change_text(change, catalog)}")
         case _:

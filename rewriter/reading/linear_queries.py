@@ -240,7 +240,8 @@ def _is_correlated(select: exp.Select, sources: Sources) -> bool:
         if node.table:
             is_own = fold(node.table) in known
         else:
-            is_own = sources.is_open or fold(node.name) in aliases or sources.column(node)
+            is_own = sources.is_open or fold(node.name) in aliases
+            is_own = is_own or sources.column(node) is not None
         if not is_own:
             return True
     return False

@@ -1,14 +1,14 @@
 """CHECKPOINT, ANALYZE, CLUSTER and the like, which tools send to look after a store.
 
-The gateway seals, merges and measures journals itself, so these change nothing. What they name must
-be there. Pure.
+The gateway seals and merges journals itself, so these change no row. What they name must be there.
+ANALYZE has a store look at tables whose optimizer goes by what it saw. Pure.
 """
 
 from __future__ import annotations
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import StatementKind, StatementPlan
-from journal.model.schema import TableName
+from journal.model.plan import Analyze, StatementKind, StatementPlan
+from journal.model.schema import TableName, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.index_names import find_index, find_key, unknown_index
 from rewriter.definitions.new_relations import resolve_schema
@@ -17,9 +17,10 @@ from rewriter.statement import StoreUpkeep
 
 
 def rewrite_store_upkeep(statement: StoreUpkeep, context: RewriteContext) -> StatementPlan:
-    """A plan of no steps; raises UNKNOWN_TABLE for a table or database that is not there."""
+    """A plan without rows; raises UNKNOWN_TABLE for a table or database that is not there."""
+    tables = list(context.catalog.tables())
     if statement.table is not None:
-        find_table(statement.table, context)
+        tables = [find_table(statement.table, context)]
     if statement.database is not None and not is_database(statement.database, context.catalog):
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
@@ -32,4 +33,8 @@ def rewrite_store_upkeep(statement: StoreUpkeep, context: RewriteContext) -> Sta
         find_index(statement.index, context) or find_key(statement.index, context)
     ):
         raise unknown_index(statement.index, context)
-    return StatementPlan(StatementKind.READ, (), tag=statement.tag)
+    if not statement.analyzes or not context.capabilities.analyzes:
+        return StatementPlan(StatementKind.READ, (), tag=statement.tag)
+    kept = [t for t in tables if not context.catalog.is_own(t.name)]
+    owned = tuple(t.id for t in kept if context.rights.owns(relation_key(t)))
+    return StatementPlan(StatementKind.READ, (Analyze(owned),), tag=statement.tag)

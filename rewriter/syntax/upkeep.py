@@ -2,8 +2,9 @@
 
     OPTIMIZE [TABLE] t [FULL]                          system.compact
     VACUUM [[TABLE] t] [RETAIN 7 DAYS] [DRY RUN]       system.vacuum
-    VACUUM ANALYZE|FULL|FREEZE|VERBOSE|(..) [t]        nothing, as CHECKPOINT [database] and
-    ANALYZE [VERBOSE] [TABLE] [t [(columns)]]          nothing
+    ANALYZE [VERBOSE] [TABLE] [t [(columns)]]          what the store's optimizer knows is renewed
+    VACUUM ANALYZE [t]                                 the same
+    VACUUM FULL|FREEZE|VERBOSE|(..) [t]                nothing, as CHECKPOINT [database]
     CLUSTER [VERBOSE] [t]                              nothing
     REINDEX [(..)] TABLE [CONCURRENTLY] t              nothing
     PLACE HOLD ON t [WHERE ..] REASON '..'             system.hold
@@ -50,15 +51,17 @@ def checkpoint(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
 
 
 def analyze(tokens: list[Token], parse: Parse) -> StoreUpkeep:
-    """ANALYZE, with or without a table; statistics of some columns only are as much as none."""
+    """ANALYZE, with or without a table; of some columns it is that of all."""
     rest = _after_options(tokens[1:])
+    words = {t.text.upper() for t in tokens[: len(tokens) - len(rest)]}
     if rest[:1] and rest[0].text.upper() == "TABLE" and len(rest) > 1:
         rest = rest[1:]
-    words = [t.text.upper() for t in rest]
+    behind = [t.text.upper() for t in rest]
     # What statistics, in Hive's and Spark's words.
-    ends = (words.index(word) for word in ("(", "COMPUTE", "PARTITION") if word in words)
+    ends = (behind.index(word) for word in ("(", "COMPUTE", "PARTITION") if word in behind)
     rest = rest[: min(ends, default=len(rest))]
-    return StoreUpkeep(tokens[0].text.upper(), _named_table(rest, parse) if rest else None)
+    table = _named_table(rest, parse) if rest else None
+    return StoreUpkeep(tokens[0].text.upper(), table, analyzes=bool(words & _ANALYZE))
 
 
 def cluster(tokens: list[Token], parse: Parse) -> StoreUpkeep:
@@ -102,7 +105,8 @@ def _named_table(tokens: list[Token], parse: Parse) -> exp.Table:
     return found
 
 
-_OPTIONS = frozenset({"ANALYZE", "ANALYSE", "FULL", "FREEZE", "VERBOSE"})
+_ANALYZE = frozenset({"ANALYZE", "ANALYSE"})
+_OPTIONS = _ANALYZE | {"FULL", "FREEZE", "VERBOSE"}
 
 
 def _after_options(tokens: list[Token]) -> list[Token]:

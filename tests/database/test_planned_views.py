@@ -32,6 +32,23 @@ def direct(cluster: Cluster) -> Iterator[psycopg.Connection[Any]]:
             yield direct
 
 
+def test_analyze_tells_the_planner_what_a_table_holds(cluster: Cluster) -> None:
+    database = cluster.database()
+    with (
+        gateway.connect(cluster.url(database), autocommit=True, dialect="postgres") as con,
+        psycopg.connect(cluster.conninfo(database), autocommit=True) as direct,
+    ):
+        known = (
+            "SELECT attname FROM pg_stats WHERE tablename = 't1_head_1' AND attname IN ('b', 'c')"
+        )
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c INTEGER)")
+        con.execute("CREATE INDEX ON t (b)")
+        con.execute("INSERT INTO t SELECT i, i % 7, i FROM generate_series(1, 10000) AS r(i)")
+        assert direct.execute(known).fetchall() == [("b",)]
+        con.execute("ANALYZE")
+        assert sorted(direct.execute(known)) == [("b",), ("c",)]
+
+
 def _plan(direct: psycopg.Connection[Any], sql: str) -> str:
     return "\n".join(line for (line,) in direct.execute(f"EXPLAIN (COSTS OFF) {sql}"))
 

@@ -68,6 +68,7 @@ class DatabaseJournal:
             enums=True,
             access_control=True,
             fences_by_offset=True,
+            analyzes=True,
             replicates_to=("palimpsest+postgresql:", "palimpsest+postgres:"),
         )
         skew_max_us = store.skew_max_us

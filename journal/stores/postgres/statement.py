@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.erasure import guard
 from journal.erasure.seam import ErasureJournal
-from journal.model.plan import P_VERSION, Append, Query, StatementPlan, Step
+from journal.model.plan import P_VERSION, Analyze, Append, Query, StatementPlan, Step
 from journal.model.schema import Table
 from journal.model.store_session import Parameters, RowSet
 from journal.model.version import Version
@@ -23,6 +23,7 @@ from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
+from journal.stores.postgres.estimates import analyze
 from journal.stores.postgres.layout import drop_views, refresh_tiers
 from journal.stores.postgres.own_rows import keys_read, own_name, values_of_keys
 from journal.stores.postgres.pool import PostgresStore
@@ -146,6 +147,9 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
 
     def run(self, step: Step, run: StatementRun) -> None:
         """Run one step; ``run`` takes what comes of it."""
+        if isinstance(step, Analyze):
+            self._analyze(step.tables)
+            return
         if not isinstance(step, Append):
             run_step(self.session, self._journal.counters, step, run)
             return
@@ -154,6 +158,16 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
             run.take_appended(step, self._append_inline(table, step.query, run.parameters))
         else:
             run.take(step, self._rows_above(table, step.query, run))
+
+    def _analyze(self, tables: Iterable[int]) -> None:
+        """Tell the planner what is committed of tables, each as soon as that is known."""
+        for table_id in tables:
+            table = self.committed.catalog.by_id(table_id)
+            state = self.committed.tables.get(table_id)
+            if table is not None and state is not None:
+                with self._journal.store.lent() as session:
+                    analyze(session, table, state.manifest)
+                    session.commit()
 
     def _rows_above(self, table: Table, query: Query, run: StatementRun) -> RowSet | None:
         """The rows of ``query``, under a version above those that they end.
