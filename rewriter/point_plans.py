@@ -13,14 +13,8 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from journal.model.plan import (
-    AllocateIdentity,
-    KeyLookup,
-    PointInsert,
-    StatementKind,
-    StatementPlan,
-)
-from journal.model.point_rows import PointChange, PointClaim, PointRead
+from journal.model.plan import AllocateIdentity, PointInsert, StatementKind, StatementPlan
+from journal.model.point_rows import KeyLookup, PointChange, PointClaim, PointRead
 from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext

@@ -15,7 +15,8 @@ from functools import lru_cache
 from gateway.config import Settings
 from gateway.session.request import StatementRequest
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import KeyLookup, StatementPlan
+from journal.model.plan import StatementPlan
+from journal.model.point_rows import KeyLookup
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
 from rewriter.statement import (

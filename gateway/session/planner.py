@@ -17,7 +17,8 @@ from gateway.session.request import StatementRequest
 from gateway.session.roles import setting_text
 from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
-from journal.model.plan import KeyLookup, StatementKind, StatementPlan
+from journal.model.plan import StatementKind, StatementPlan
+from journal.model.point_rows import KeyLookup
 from journal.records.entity_rows import entity_versions
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction

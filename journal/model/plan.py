@@ -10,7 +10,7 @@ the transaction that runs the plan.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import field
 from enum import StrEnum
 from typing import Any, ClassVar, TypeVar
@@ -23,7 +23,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import LineageTrace
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
-from journal.model.point_rows import PointChange, PointClaim, PointRead
+from journal.model.point_rows import KeyLookup, PointChange, PointClaim, PointRead
 from journal.model.policy_scope import PutScopedPolicy
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
@@ -33,7 +33,6 @@ from journal.model.schema_changes import PutSchema as PutSchema
 from journal.model.segment import RowCounts, Tier
 from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.trees import Nodes
-from journal.model.version import Version
 
 T = TypeVar("T")
 
@@ -53,9 +52,6 @@ P_TIME = "p_time_"
 """Prefix of the versions of a plan's points in time, BIGINTs, numbered in their order."""
 P_FILES = "p_files_"
 """Prefix of the lists of files in which a plan looks rows up by key."""
-P_ROW = "p_row_"
-"""Prefix of the parameters with the rows that a plan is given instead of looking them up."""
-ROW_VERSION, ROW_THERE = "version", "there"
 P_ROWS = "p_rows_"
 """Prefix of the numbers of rows of tables that a plan counts, numbered in their order."""
 P_CURRENT = "p_current_"
@@ -351,37 +347,6 @@ class Lookup:
     name: str
     value: exp.Expr
     column: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class KeyLookup:
-    """A row that is looked up by its whole key, one value for each key column in order.
-
-    A plan from cache takes the row as parameters: one for each stored column, one for its version
-    and one that says whether there is such a row; see ``row_parameter``.
-    """
-
-    table_id: int
-    key: tuple[exp.Expr, ...]
-    name: str
-
-    @staticmethod
-    def of(table: Table, keys: Mapping[str, exp.Expr], place: int) -> KeyLookup:
-        """The row of a key, as the one at ``place`` among those of a plan."""
-        return KeyLookup(table.id, tuple(keys[k] for k in table.key), f"{P_ROW}{place}")
-
-    def bound(self, version: Version, values: Sequence[Any] | None, columns: int) -> dict[str, Any]:
-        """The parameters for a row; no values: there is none."""
-        found = values if values is not None else (None,) * columns
-        bound = {row_parameter(self.name, i): v for i, v in enumerate(found)}
-        bound[row_parameter(self.name, ROW_VERSION)] = version
-        bound[row_parameter(self.name, ROW_THERE)] = values is not None
-        return bound
-
-
-def row_parameter(name: str, part: int | str) -> str:
-    """The parameter for a stored column of a given row, by place, or for one of ``ROW_..``."""
-    return f"{name}_{part}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,8 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import (
-    ROW_THERE,
-    ROW_VERSION,
-    KeyLookup,
-    physical,
-    placed,
-    row_parameter,
-)
+from journal.model.plan import physical, placed
+from journal.model.point_rows import ROW_THERE, ROW_VERSION, KeyLookup, row_parameter
 from journal.model.schema import Column, Table
 from journal.model.segment import Tier
 from journal.model.trees import copy_tree

@@ -18,7 +18,8 @@ from sqlglot import exp
 
 from journal.model.capabilities import Capabilities
 from journal.model.counters import Numbers
-from journal.model.plan import KeyLookup, StatementPlan, Step
+from journal.model.plan import StatementPlan, Step
+from journal.model.point_rows import KeyLookup
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment

@@ -16,7 +16,7 @@ from sys import getsizeof
 from typing import Any
 
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import KeyLookup
+from journal.model.point_rows import KeyLookup
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Manifest
 from journal.model.store_session import MemoryRows, RowSet

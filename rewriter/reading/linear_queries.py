@@ -237,13 +237,11 @@ def _is_correlated(select: exp.Select, sources: Sources) -> bool:
     for node in select.walk(prune=lambda n: isinstance(n, exp.Query) and n is not select):
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
             continue
-        if node.table:
-            is_own = fold(node.table) in known
-        else:
-            is_own = sources.is_open or fold(node.name) in aliases
-            is_own = is_own or sources.column(node) is not None
-        if not is_own:
+        if node.table and fold(node.table) not in known:
             return True
+        if not node.table and not sources.is_open and fold(node.name) not in aliases:
+            if sources.column(node) is None:
+                return True
     return False
 
 

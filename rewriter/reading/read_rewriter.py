@@ -18,7 +18,6 @@ from journal.model.plan import (
     P_SNAPSHOT,
     P_TIME,
     PHYSICAL,
-    KeyLookup,
     Lookup,
     PointRequest,
     RelationShape,
@@ -26,6 +25,7 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
+from journal.model.point_rows import KeyLookup
 from journal.model.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.model.segment import Tier
 from journal.model.trees import Nodes

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import ref
 
-from journal.model.plan import KeyLookup
+from journal.model.point_rows import KeyLookup
 from journal.model.schema import Table
 from journal.model.segment import Manifest
 from journal.model.version import Version

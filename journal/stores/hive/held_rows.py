@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from journal.model.plan import KeyLookup
+from journal.model.point_rows import KeyLookup
 from journal.model.schema import Table
 from journal.model.segment import Segment
 from journal.transactions.pieces import newest_row

@@ -11,7 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.model.plan import Guard, KeyLookup, Query, StatementPlan, physical
+from journal.model.plan import Guard, Query, StatementPlan, physical
+from journal.model.point_rows import KeyLookup
 from journal.model.schema import Table
 from journal.model.segment import Tier
 from journal.model.store_session import MemoryRows, Parameters, RowSet

@@ -430,3 +430,28 @@ def test_a_grouped_key_determines_its_table(store: Store) -> None:
     assert con.execute(f"{query} GROUP BY t.id").fetchall() == [(None, "x")]
     with pytest.raises(gateway.Error, match=r"GROUP BY|group by|aggregate"):
         con.execute("SELECT v FROM u GROUP BY tid")
+
+
+@pytest.mark.also_on("hive")
+def test_null_in_rows_that_are_compared(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER, b INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 1, 2), (2, 1, NULL), (3, NULL, 2), (4, 2, 1), (6, 0, 9)")
+
+    def keys(condition: str, *values: int) -> list[int]:
+        sql = f"SELECT k FROM t WHERE {condition} ORDER BY k"
+        return [k for (k,) in con.execute(sql, values).fetchall()]
+
+    assert keys("(a, b) = (1, 2)") == keys("(a, b) IN ((1, 2), (7, 7))") == [1]
+    assert keys("(a, b) <> (1, 2)") == keys("NOT ROW(a, b) = (%s, %s)", 1, 2) == [4, 6]
+    assert keys("(a, b) NOT IN ((1, 2), (2, 1))") == [6]
+    assert keys("(a, b) IN ((1, NULL), (2, 1))") == keys("ROW(a, b) IN (ROW(2, 1))") == [4]
+    assert keys("(a, b) IN ((1, NULL), (2, 1)) OR k = 3") == [3, 4]
+    assert keys("((a, b) IN ((1, NULL), (2, 1))) IS NULL") == [1, 2, 3]
+    assert keys("(a, b) < (1, 2)") == [6]
+    assert keys("(a, b) >= (1, 2)") == [1, 4]
+    assert keys("(k, a, b) > (2, 1, 1)") == [3, 4, 6]
+    assert con.execute("SELECT (1, NULL) = (1, 2) AS x").fetchall() == [(None,)]
+    query = "SELECT (a, b) IN ((1, NULL), (2, 1)) FROM t ORDER BY k"
+    assert [x for (x,) in con.execute(query)] == [None, None, None, True, False]
+    assert con.execute("DELETE FROM t WHERE (k, a) <> (1, 1)").rowcount == 4
