@@ -37,6 +37,7 @@ from journal.model.plan import (
     Stage,
     StatementPlan,
 )
+from journal.model.refusal import filled_error
 from journal.model.schema import Table
 from journal.model.segment import Manifest, RowCounts, SegmentFile
 from journal.model.store_session import StagedRows
@@ -356,5 +357,4 @@ def _unit_guards(plan: StatementPlan, sides: Sides) -> list[Guard]:
 def _raise_refused(guards: Sequence[Guard], results: Sequence[Any]) -> None:
     for refused in (r["refused"] for r in results if r["refused"] is not None):
         number, values = refused
-        guard = guards[number]
-        raise PalimpsestError(guard.code, guard.message.format(*values), advice=guard.advice)
+        raise filled_error(guards[number], values)

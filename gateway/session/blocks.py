@@ -197,7 +197,9 @@ class _RunningBlock:
             return
         code = next((c for c in Code if c.value.sqlstate == step.sqlstate), Code.RAISED)
         advice = step.advice or "the block that was run raised this error"
-        raise PalimpsestError(code, message, advice=advice)
+        error = PalimpsestError(code, message, advice=advice)
+        error.quotes = True
+        raise error
 
 
 def _fits(states: frozenset[str] | None, error: PalimpsestError) -> bool:

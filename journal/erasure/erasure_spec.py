@@ -221,7 +221,8 @@ def _with_source(aim: TargetTable, touched: set[int], excluded: str | None) -> T
     if made is None:
         return aim
     if touched.isdisjoint(made.sources):
-        return replace(aim, why_not="none of its tables is searched")
+        why = "none of its tables is searched" if made.sources else "it has never held rows"
+        return replace(aim, why_not=why)
     return TargetTable(aim.table, (EVERY_ROW,), excluded)
 
 

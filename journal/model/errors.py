@@ -207,6 +207,9 @@ class Position:
 class PalimpsestError(Exception):
     """One error of the project: code, message, advice, and where known the position."""
 
+    quotes = False
+    """Whether the message may quote values of rows, so that no record keeps it."""
+
     def __init__(
         self, code: Code, message: str, *, advice: str = "", position: Position | None = None
     ) -> None:

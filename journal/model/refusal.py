@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -65,5 +66,27 @@ def refused_row_error(
     if said is None or int(said[1]) >= len(refusals):
         return None
     refusal = refusals[int(said[1])]
-    message = refusal.message.format(said[2])
-    return PalimpsestError(refusal.code, message, advice=refusal.advice)
+    return filled_error(refusal, [said[2]])
+
+
+class Filled(Protocol):
+    """An error whose message rows fill: of a refusal, or of a guard."""
+
+    @property
+    def code(self) -> Code:
+        """Which one."""
+
+    @property
+    def message(self) -> str:
+        """With ``{0}`` and its like for values."""
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+
+
+def filled_error(of: Filled, values: Sequence[object]) -> PalimpsestError:
+    """The error of rows that were found; ``values`` of theirs fill the message."""
+    error = PalimpsestError(of.code, of.message.format(*values), advice=of.advice)
+    error.quotes = "{" in of.message
+    return error

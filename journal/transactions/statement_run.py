@@ -12,7 +12,6 @@ from dataclasses import field
 from typing import Any
 
 from journal.model.counters import Numbers
-from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     AllocateIdentity,
@@ -29,6 +28,7 @@ from journal.model.plan import (
     Step,
     TakeNumbers,
 )
+from journal.model.refusal import filled_error
 from journal.model.schema import ROW_ID, CatalogSnapshot, Table
 from journal.model.segment import RowCounts
 from journal.model.store_session import Parameters, RowSet, StagedRows, StoreSession
@@ -135,4 +135,4 @@ def check_guard(session: StoreSession, guard: Guard, query: Query, parameters: P
     session.execute(query, parameters)
     found = session.fetch_many(1)
     if found:
-        raise PalimpsestError(guard.code, guard.message.format(*found[0]), advice=guard.advice)
+        raise filled_error(guard, found[0])

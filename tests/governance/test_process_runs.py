@@ -100,6 +100,41 @@ def test_f48_a_failure_is_tried_again_as_the_policy_says(con: Connection) -> Non
     assert "x7" not in (attempt[2] or "")
 
 
+_RAISES = "RAISE EXCEPTION 'no %', NEW.name"
+_CLASHES = "MERGE INTO taken USING people ON true WHEN MATCHED THEN UPDATE SET name = people.name"
+
+
+@pytest.mark.parametrize(
+    ("body", "statement"),
+    [
+        (_RAISES, "INSERT INTO taken SELECT name FROM people"),
+        (f"{_RAISES} USING ERRCODE = '42501'", "INSERT INTO taken SELECT name FROM people"),
+        ("RETURN NEW", _CLASHES),
+        ("RETURN NEW", "INSERT INTO taken SELECT name FROM people"),
+    ],
+)
+def test_no_record_keeps_what_an_error_quotes(body: str, statement: str) -> None:
+    """Not where a trigger tells of it, nor where a key does, whatever the state of the error."""
+    with gateway.connect("palimpsest://", autocommit=True, dialect="postgres") as other:
+        make_tables(other)
+        for sql in (
+            "CREATE TABLE people (name TEXT PRIMARY KEY)",
+            "CREATE TABLE taken (name TEXT PRIMARY KEY)",
+            "INSERT INTO taken VALUES ('quoted-1')",
+            "INSERT INTO people VALUES ('quoted-1'), ('quoted-2')",
+            f"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN {body}; END$$",
+            "CREATE TRIGGER t BEFORE INSERT ON taken FOR EACH ROW EXECUTE FUNCTION f()",
+        ):
+            other.execute(sql)
+        with pytest.raises(gateway.Error, match="quoted-"):
+            other.execute(statement)
+        schedule(other, day(1), process(sql=statement, inputs=[]))
+        assert [r.state for r in run(other, day(2))] == ["FAILED"]
+        for name in ("attempts", "instances", "events"):
+            kept = str(other.execute(f"SELECT * FROM system.{name}").fetchall())
+            assert "quoted-" not in kept, name
+
+
 @pytest.mark.parametrize(
     ("order", "expected"),
     [("FIFO", [2, 3, 4]), ("LIFO", [4, 3, 2]), ("LAST_ONLY", [4])],
