@@ -160,6 +160,23 @@ def _unpacked(text: str) -> str:
 
 
 translates(duckdb.Error, translate)
+_STREAMED: dict[str, type[Exception]] = {
+    "INTERRUPT Error: ": duckdb.InterruptException,
+    "Conversion Error: ": duckdb.ConversionException,
+    "Out of Range Error: ": duckdb.OutOfRangeException,
+    "Out of Memory Error: ": duckdb.OutOfMemoryException,
+    "Invalid Input Error: ": duckdb.InvalidInputException,
+}
+
+
+def _of_stream(error: OSError) -> Exception | None:
+    """DuckDB's exception that Arrow raises as an error of its stream; None for any other.
+
+    >>> _of_stream(OSError("INTERRUPT Error: Interrupted!"))
+    InterruptException('INTERRUPT Error: Interrupted!')
+    """
+    text = str(error)
+    return next((kind(text) for head, kind in _STREAMED.items() if text.startswith(head)), None)
 
 
 @contextmanager
@@ -174,6 +191,11 @@ def mapped() -> Iterator[None]:
             yield
         except duckdb.Error as error:
             raise translate(error) from error
+        except OSError as error:
+            found = _of_stream(error)
+            if found is None:
+                raise
+            raise translate(found) from error
         except RuntimeError as error:
             if str(error) != _SIGNALLED:
                 raise

@@ -14,8 +14,10 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column
 from journal.sql.typed_constants import typed_constant
+from rewriter.name_resolution import position_of
 from rewriter.reading.inserted_columns import inserted_columns, target_table
 from rewriter.reading.postgres_cast_rules import check_assigned
 from rewriter.reading.postgres_casts import cast_float
@@ -50,6 +52,8 @@ def _changed_values(tree: exp.Expr, types: ValueTypes) -> Iterator[tuple[exp.Exp
         if column is None or value.is_star:
             continue
         check_assigned(value, column, types)
+        if not is_native and column.type.endswith("]"):
+            _check_dimensions(value, column, types)
         made: exp.Expr | None = None
         if value.is_string:
             is_selected = isinstance(value.parent, exp.Select | exp.Alias)
@@ -58,6 +62,36 @@ def _changed_values(tree: exp.Expr, types: ValueTypes) -> Iterator[tuple[exp.Exp
             made = _converted(value, types.of(value).kind or "", column.type)
         if made is not None and made is not value:
             yield value, made
+
+
+def _check_dimensions(value: exp.Expr, column: Column, types: ValueTypes) -> None:
+    """Raise NOT_SUPPORTED for an array of more dimensions than its column has here."""
+    made = value
+    while isinstance(made, exp.Cast | exp.Paren):
+        made = made.this
+    depth = (types.of(value).kind or "").count("[")
+    if value.is_string:
+        depth = _depth_of_text(value.name)
+    elif isinstance(made, exp.Array):
+        depth = max(depth, _depth_of(made))
+    if depth > column.type.count("["):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"an array of {depth} dimensions in a column of one is not supported",
+            advice=f'declare "{column.name}" with a pair of brackets for each: integer[][]',
+            position=position_of(value),
+        )
+
+
+def _depth_of(array: exp.Expr) -> int:
+    inner = array.expressions[0] if isinstance(array, exp.Array) and array.expressions else None
+    return isinstance(array, exp.Array) + (_depth_of(inner) if inner is not None else 0)
+
+
+def _depth_of_text(text: str) -> int:
+    """The dimensions of an array by the braces that its text begins with."""
+    plain = "".join(text.split())
+    return len(plain) - len(plain.lstrip("{"))
 
 
 def _converted(value: exp.Expr, kind: str, to: str) -> exp.Expr | None:

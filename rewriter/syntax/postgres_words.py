@@ -78,6 +78,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             made.meta[FROM_TEXT] = True
             cast.set("this", made)
             cast.set("to", _as_deep(cast.to, made))
+        elif cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Array):
+            cast.set("to", _as_deep(cast.to, text))
         elif isinstance(text, exp.Literal) and text.is_string and _spell_out_moment(cast, text):
             continue
         elif isinstance(text, exp.Literal) and AS_POSTGRES in text.meta:

@@ -79,6 +79,9 @@ def test_rows_and_bytes_are_those_of_postgresql(server: Server, postgres: str) -
         for source in (AS_JSON, "noted"):
             found, wanted = (_copied(connection, source) for connection in (ours, theirs))
             assert found == wanted, source
+        with ours.cursor().copy("COPY noted FROM STDIN (FORMAT BINARY)") as copy:
+            copy.write(wanted)
+        assert ours.execute("SELECT a FROM noted").fetchall() == [({"a": 1},)] * 2
 
 
 def test_many_rows_in_pieces_of_any_size(server: Server) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 import uuid
 from collections.abc import Sequence
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg import Connection
+from psycopg import Connection, pq
 from psycopg.types.json import Json, Jsonb
 from psycopg.types.numeric import Int4, Int8, Oid
 
@@ -62,6 +63,67 @@ def test_they_are_of_the_type_given(
             )
             assert found.fetchall() == wanted.fetchall(), (query, value)
             assert _described(found) == _described(wanted), (query, value)
+
+
+# Source: date_recv and timestamp_recv: days and microseconds from 2000, the ends are infinite.
+ENDS = (2**63 - 1, -(2**63))
+BYTES: tuple[tuple[str, int, bytes], ...] = (
+    *(("date", 1082, struct.pack("!i", n)) for n in (2**31 - 1, -(2**31), 8_388_607, -983_041)),
+    *(("timestamp", 1114, struct.pack("!q", n)) for n in (*ENDS, 2**58, -(2**56), 5)),
+    *(("timestamptz", 1184, struct.pack("!q", n)) for n in (*ENDS, 5)),
+    *(("text", 25, data) for data in (b"a\0b", b"\xff", b"\xc3\xa9")),
+    *(("timetz", 1266, struct.pack("!qi", 36_000_000_000, zone)) for zone in (7200, -19_800)),
+)  # fmt: skip
+NESTED = ("{{1,2},{3,4}}", "{{{1}},{{NULL}}}", "{1,NULL}", "{}")
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_parameters_in_binary_are_read_to_their_ends(
+    gateway: Connection, postgres: Connection, form: int
+) -> None:
+    for kind, oid, data in BYTES:
+        sql = f"SELECT $1::{kind}".encode()
+        found, wanted = (
+            con.pgconn.exec_params(sql, [data], [oid], [1], form) for con in (gateway, postgres)
+        )
+        assert found.get_value(0, 0) == wanted.get_value(0, 0), (kind, data)
+        code = pq.DiagnosticField.SQLSTATE
+        assert found.error_field(code) == wanted.error_field(code), (kind, data)
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_arrays_have_their_dimensions(gateway: Connection, postgres: Connection, form: int) -> None:
+    for text in NESTED:
+        for sql, oid in ((b"SELECT $1::int[]", 1007), (b"SELECT $1", 1007), (b"SELECT $1", 1009)):
+            found, wanted = (
+                con.pgconn.exec_params(sql, [text.encode()], [oid], [0], form)
+                for con in (gateway, postgres)
+            )
+            assert found.get_value(0, 0) == wanted.get_value(0, 0), (text, sql, oid)
+    query = "SELECT ARRAY[[1,2],[3,4]]::int[], ARRAY[['a'],['b c']]::text[], '{{1.5}}'::numeric[]"
+    found, wanted = (con.execute(query, binary=bool(form)) for con in (gateway, postgres))
+    assert found.fetchall() == wanted.fetchall()
+
+
+def test_a_column_of_one_dimension_takes_no_others(gateway: Connection, store: str) -> None:
+    """On a store whose lists have one; those of PostgreSQL have any."""
+    gateway.execute("CREATE TEMP TABLE flat (id INTEGER, a TEXT[])")
+    values = [["foo", "bar"], ["baz", "qux"]]
+    for sql, parameters in (
+        ("INSERT INTO flat VALUES (1, %s)", (values,)),
+        ("INSERT INTO flat VALUES (1, %s::text[])", (values,)),
+        ("INSERT INTO flat VALUES (1, '{{foo,bar},{baz,qux}}')", None),
+        ("INSERT INTO flat VALUES (1, ARRAY[['foo','bar'],['baz','qux']])", None),
+        ("INSERT INTO flat SELECT 1, '{{foo,bar},{baz,qux}}'::text[]", None),
+    ):
+        if store == "postgres":
+            gateway.execute(sql, parameters)
+            continue
+        with pytest.raises(psycopg.errors.FeatureNotSupported, match="of one"):
+            gateway.execute(sql, parameters)
+    found = gateway.execute("SELECT a FROM flat").fetchall()
+    assert found == ([(values,)] * 5 if store == "postgres" else [])
+    gateway.execute("DROP TABLE flat")
 
 
 @pytest.mark.parametrize("binary", [False, True])

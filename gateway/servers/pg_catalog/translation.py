@@ -87,6 +87,9 @@ def catalog_queries(text: str) -> list[exp.Expr] | None:
     return found if found and all(_is_on_catalog(ast) for ast in found) else None
 
 
+_SIGNALS = frozenset({"pg_cancel_backend", "pg_terminate_backend"})
+
+
 def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]:
     """The types of parameters: those that a client gave, else those they are cast to, else text."""
     found: dict[int, int] = {}
@@ -95,7 +98,7 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
         parent = node.parent
         while isinstance(parent, exp.Paren):
             parent = parent.parent
-        name = "text[]" if _is_quantified(parent) else "text"
+        name = "text[]" if _is_quantified(parent) else _taken_by(parent)
         if isinstance(parent, exp.Cast):
             name = parent.to.sql(dialect="postgres").lower()
         name = "oid[]" if name in _OIDS.values() else name
@@ -115,6 +118,12 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
         oid or known_oids[i] for i, oid in enumerate(given[: len(known_oids)])
     ]
     return tuple(known_oids)
+
+
+def _taken_by(node: exp.Expr | None) -> str:
+    """The type of what stands in a function's brackets, or beside an operator."""
+    is_signal = isinstance(node, exp.Anonymous) and node.name.lower() in _SIGNALS
+    return "int4" if is_signal else "text"
 
 
 def _is_quantified(node: exp.Expr | None) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +26,7 @@ from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursor_portals import CursorPortals
+from gateway.servers.pgwire.deep_arrays import with_dimensions
 from gateway.servers.pgwire.described_fields import DescribedFields, filled_up
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import FIRST_OF_USERS, value_of
@@ -204,6 +206,9 @@ class ClientConnection:
         self._text = statement.text
         oids = self._statements.current_oids(statement)
         values = self._values(message, oids)
+        parsed = with_dimensions(statement.parsed, values, oids)
+        if parsed is not statement.parsed:
+            statement = replace(statement, parsed=parsed)
         self._portals.drop(message.portal)
         self._portals.by_name[message.portal] = Portal(statement, values, message.result_formats)
         self._stream.write(messages.BIND_COMPLETE)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,9 +18,9 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from gateway.servers.arrow_schemas import arrow_type
-from gateway.servers.pgwire.messages import BINARY
+from gateway.servers.pgwire.messages import BINARY, Field
 from gateway.servers.pgwire.parameters import value_of
-from gateway.servers.pgwire.types import element_type, field_of
+from gateway.servers.pgwire.types import JSON, element_type, field_of
 from gateway.session.bad_values import STREAM_PREFIX
 from gateway.session.copy_targets import copied_table
 from gateway.session.outcome import StatementOutcome
@@ -30,6 +31,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Column
 from journal.model.visibility import visible_to
+from rewriter.reading.taken_types import AS_WRITTEN
 from rewriter.writing.copy_files import target_columns
 from rewriter.writing.copy_options import given_options
 
@@ -74,7 +76,7 @@ class BinaryLoad:
         if not self._columns:
             # It fails as the COPY would, before any row comes.
             session.run_text(no_rows(ast, session)).close()
-        fields = [field_of(ResultColumn(c.name, c.type)) for c in self._columns]
+        fields = [_field(column) for column in self._columns]
         self._places = [(f.oid, f.size, c.name) for f, c in zip(fields, self._columns, strict=True)]
         self._types = [_kept_type(c.type) for c in self._columns]
         self._data = bytearray()
@@ -195,6 +197,12 @@ class BinaryLoad:
                 ) from error
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows = []
+
+
+def _field(column: Column) -> Field:
+    """The column with the type of what comes: a json has no version before its text."""
+    found = field_of(ResultColumn(column.name, column.type))
+    return replace(found, oid=JSON.oid) if column.spelled == AS_WRITTEN else found
 
 
 def start_binary(session: Session, query: exp.Subquery) -> StatementOutcome:

@@ -57,7 +57,7 @@ def describe_as_given(
     arguments of types that operators are chosen by.
     """
     given = {f"{USER_PARAMETER}{place}": oid for place, oid in enumerate(oids) if oid}
-    kinds = {name: _kind(oid) for name, oid in given.items()}
+    kinds = {name: kind_of(oid) for name, oid in given.items()}
     examples: dict[str, Any] = {name: 1 for name, kind in kinds.items() if kind in _NUMBERS}
     examples |= {n: _ONE for n, oid in given.items() if oid == types.NUMERIC.oid}
     examples |= {n: [_ONE] for n, oid in given.items() if oid == types.NUMERIC.array}
@@ -72,7 +72,7 @@ def describe_as_given(
     by_place = {f"{USER_PARAMETER}{n}": kind for n, kind in enumerate(found.parameters)}
     free = {name: oid for name, oid in given.items() if by_place.get(name, "") is None}
     operands = {name: kinds.get(name) or plain_kind(kind) for name, kind in by_place.items()}
-    results = {name: kind for name, oid in free.items() if (kind := _kind(oid)) is not None}
+    results = {name: kind for name, oid in free.items() if (kind := kind_of(oid)) is not None}
     typed = _with_casts(parsed, parsed.statement, partial(_told_kind, results, operands))
     if typed is parsed:
         return parsed, found
@@ -98,13 +98,13 @@ def _told_kind(results: dict[str, str], operands: dict[str, str], node: exp.Expr
 
 
 def _with_casts(
-    parsed: Parsed, statement: SqlStatement, kind_of: Callable[[exp.Expr], str | None]
+    parsed: Parsed, statement: SqlStatement, find: Callable[[exp.Expr], str | None]
 ) -> Parsed:
-    """The statement with parameters cast to the types that ``kind_of`` finds for their places."""
+    """The statement with parameters cast to the types that ``find`` says for their places."""
     ast = statement.ast.copy()
     named = []
     for node in list(ast.find_all(exp.Placeholder)):
-        kind = kind_of(node)
+        kind = find(node)
         if kind is None:
             continue
         named.append(f"{node.name} {kind}")
@@ -135,7 +135,8 @@ def _above(node: exp.Expr) -> exp.Expr | None:
     return above
 
 
-def _kind(oid: int) -> str | None:
+def kind_of(oid: int) -> str | None:
+    """The gateway's name of a type that a cast leaves values of as they are; None for others."""
     element = types.ELEMENTS.get(oid)
     if element is not None:
         return f"{_KINDS[element]}[]" if element in _KINDS and element != types.JSONB else None

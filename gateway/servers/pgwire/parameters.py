@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gateway.servers.pgwire import types
+from gateway.servers.pgwire.far_moments import far_moment
 from gateway.servers.pgwire.messages import BINARY, protocol_error
 from gateway.servers.pgwire.values_binary import numeric_from
 from journal.model.errors import Code, PalimpsestError
@@ -21,6 +22,7 @@ from journal.sql.moment_text import iso_moment, iso_time
 
 _DAY_ZERO = dt.date(2000, 1, 1)
 _MOMENT_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
+_DAY_US, _MIDNIGHT = 86_400_000_000, "24:00:00"
 FIRST_OF_USERS = 16_384
 """The first number of a type that CREATE TYPE made."""
 _TRUE = frozenset({"t", "true", "y", "yes", "on", "1"})
@@ -39,10 +41,12 @@ def value_of(data: bytes | None, oid: int, form: int) -> Any:
     try:
         if form == BINARY:
             return _array(data) if element is not None else _FROM_BINARY[name](data)
-        text = data.decode()
+        text = _as_text(data.decode())
         if element is not None:
             return parse_array(text, _FROM_TEXT[element.name])
         return _FROM_TEXT[name](text)
+    except UnicodeDecodeError as error:
+        raise _no_text(data[error.start]) from error
     except (ValueError, OverflowError, InvalidOperation, struct.error, IndexError) as error:
         shown = (types.ELEMENTS[oid].name + "[]") if element is not None else name
         raise PalimpsestError(
@@ -66,7 +70,18 @@ def _bytes(text: str) -> bytes:
 
 
 def _as_text(text: str) -> str:
+    """The text, which has no zero byte; raises ENCODING, as PostgreSQL does."""
+    if "\0" in text:
+        raise _no_text(0)
     return text
+
+
+def _no_text(byte: int) -> PalimpsestError:
+    return PalimpsestError(
+        Code.ENCODING,
+        f'invalid byte sequence for encoding "UTF8": 0x{byte:02x}',
+        advice="send text in UTF-8, without zero bytes; BYTEA takes any bytes",
+    )
 
 
 def _moment_text(text: str) -> str:
@@ -143,26 +158,41 @@ def _float(data: bytes) -> float:
     return float(struct.unpack("!f" if len(data) == 4 else "!d", data)[0])
 
 
-def _date(data: bytes) -> dt.date:
-    return _DAY_ZERO + dt.timedelta(days=_integer(data))
+def _date(data: bytes) -> dt.date | str:
+    days = _integer(data)
+    try:
+        return _DAY_ZERO + dt.timedelta(days=days)
+    except OverflowError:
+        return _moment_text(far_moment(days, len(data)))
 
 
-def _time(data: bytes) -> dt.time:
-    return (_MOMENT_ZERO + dt.timedelta(microseconds=_integer(data))).time()
+def _time(data: bytes) -> dt.time | str:
+    micros = _integer(data)
+    # Python has no such time of day.
+    return _MIDNIGHT if micros == _DAY_US else (_MOMENT_ZERO + dt.timedelta(0, 0, micros)).time()
 
 
 def _timetz(data: bytes) -> str:
     """In text, as DuckDB takes no time of Python's that is west of Greenwich."""
     zone = dt.timezone(dt.timedelta(seconds=-_integer(data[8:])))
-    return _time(data[:8]).replace(tzinfo=zone).isoformat()
+    offset = dt.time(tzinfo=zone).isoformat()[8:]
+    return f"{_time(data[:8])}{offset}"
 
 
-def _timestamp(data: bytes) -> dt.datetime:
-    return _MOMENT_ZERO + dt.timedelta(microseconds=_integer(data))
+def _timestamp(data: bytes) -> dt.datetime | str:
+    micros = _integer(data)
+    try:
+        return _MOMENT_ZERO + dt.timedelta(microseconds=micros)
+    except OverflowError:
+        return _moment_text(far_moment(micros, len(data)))
 
 
-def _timestamptz(data: bytes) -> dt.datetime:
-    return _timestamp(data).replace(tzinfo=dt.UTC)
+def _timestamptz(data: bytes) -> dt.datetime | str:
+    micros = _integer(data)
+    try:
+        return (_MOMENT_ZERO + dt.timedelta(microseconds=micros)).replace(tzinfo=dt.UTC)
+    except OverflowError:
+        return _instant(far_moment(micros, len(data), zone="+00"))
 
 
 def _interval(data: bytes) -> str:
@@ -200,7 +230,7 @@ _FROM_BINARY: dict[str, Callable[[bytes], Any]] = {
     "float4": _float,
     "float8": _float,
     "numeric": numeric_from,
-    "text": bytes.decode,
+    "text": lambda data: _as_text(data.decode()),
     "json": bytes.decode,
     "jsonb": lambda data: _jsonb(data[1:].decode()),
     "uuid": lambda data: uuid.UUID(bytes=data),

@@ -32,7 +32,7 @@ def text_for_clients(text: str, dialect: str, catalog: CatalogSnapshot) -> str:
     home, shown = re.escape(catalog.home), shown_home(dialect, catalog)
     if shown == catalog.home:
         return text
-    return re.sub(rf'(?:^|(?<=\s)){home}(?=\.\w)|(?<=\s"){home}(?=")', shown, text)
+    return re.sub(rf'(?:^|(?<=\s)){home}(?=\.[^\s.])|(?<=\s"){home}(?=")', shown, text)
 
 
 def error_for_clients(

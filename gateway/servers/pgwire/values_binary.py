@@ -43,6 +43,7 @@ from gateway.servers.pgwire.types import (
     pg_type,
 )
 from gateway.servers.zoned_times import micros_and_offset
+from journal.model.errors import Code, PalimpsestError
 
 _EPOCH_DAYS = 10_957
 """From 1970 to 2000, where PostgreSQL's count begins."""
@@ -82,6 +83,12 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
         texts = column.cast(pa.string()).cast(pa.binary())
         return pc.binary_join_element_wise(_JSONB_VERSION, texts, _JSONB_END)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if element_type(name) is not None:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "a column with arrays of several dimensions is not sent in binary",
+                advice="ask for text, or keep arrays of one dimension apart from the others",
+            )
         if kind is NUMERIC:
             # NaN and the infinities are no decimals of Arrow: such a column comes as texts.
             numbers = (None if v is None else _numeric(Decimal(v)) for v in column.to_pylist())

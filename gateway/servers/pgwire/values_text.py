@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import re
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gateway.servers.pgwire.any_numbers import SHORTEST, without_zeros
+from gateway.servers.pgwire.far_moments import BEFORE_OURS, in_its_era
 from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
 from gateway.servers.pgwire.interval_texts import interval_text
 from gateway.servers.pgwire.text_style import TextStyle
@@ -40,7 +40,8 @@ from gateway.servers.pgwire.types import (
     pg_type,
 )
 
-_BEFORE_OURS = re.compile(r"^(-|0000-)")
+_VECTORS = (INT2VECTOR, OIDVECTOR)
+_DAY_US = 86_400_000_000
 _QUOTED = frozenset('{}",\\ \t\n\r\v\f')
 
 
@@ -60,7 +61,7 @@ def text_column(column: pa.Array, name: str, style: TextStyle) -> pa.Array:
             return _with_eras(_without_zeros(column)).cast(pa.binary())
         if kind is DATE:
             return _with_eras(column.cast(pa.string())).cast(pa.binary())
-        if kind in (INT2VECTOR, OIDVECTOR):
+        if kind in _VECTORS:
             return _one_by_one(column, name, style)
         if kind is TIMESTAMPTZ and pa.types.is_timestamp(column.type):
             return _instants(column, style.zone).cast(pa.binary())
@@ -77,7 +78,11 @@ def text_column(column: pa.Array, name: str, style: TextStyle) -> pa.Array:
 def text_of(value: Any, name: str, style: TextStyle) -> str:
     """One value as PostgreSQL writes it."""
     inner = element_type(name)
-    if inner is not None:
+    is_array = isinstance(value, list) and pg_type(name) not in (JSON, JSONB, *_VECTORS)
+    if inner is None and is_array:
+        # Arrays of arrays have the type of those of one dimension.
+        inner = name
+    if inner is not None and not isinstance(value, str):
         return "{" + ",".join(_element(item, inner, style) for item in value) + "}"
     return _WRITERS.get(type(value), _any)(value, name, style)
 
@@ -114,6 +119,11 @@ def _without_zeros(column: pa.Array) -> pa.Array:
     is_time = pa.types.is_time(column.type)
     moments = column.cast(pa.time64("us") if is_time else pa.timestamp("us"))
     micros = pc.fill_null(moments.cast(pa.int64()), 0).to_numpy()
+    if is_time and (micros == _DAY_US).any():
+        # The end of a day, which Arrow does not write.
+        is_end = pc.equal(moments.cast(pa.int64()), _DAY_US)
+        others = pc.if_else(is_end, pa.scalar(None, moments.type), moments)
+        return pc.if_else(is_end, "24:00:00", _without_zeros(others))
     if not (micros % 1_000_000).any():
         return moments.cast(pa.time32("s") if is_time else pa.timestamp("s")).cast(pa.string())
     return pc.replace_substring_regex(moments.cast(pa.string()), r"\.?0+$", "")
@@ -135,17 +145,10 @@ def _instants(column: pa.Array, zone: str) -> pa.Array:
 
 def _with_eras(moments: pa.Array) -> pa.Array:
     """Texts of days with years before ours as PostgreSQL counts them: there is no year 0."""
-    if not pc.any(pc.match_substring_regex(moments, _BEFORE_OURS.pattern)).as_py():
+    if not pc.any(pc.match_substring_regex(moments, BEFORE_OURS)).as_py():
         return moments
-    found = [None if m is None else _in_its_era(m) for m in moments.to_pylist()]
+    found = [None if m is None else in_its_era(m) for m in moments.to_pylist()]
     return pa.array(found, pa.string())
-
-
-def _in_its_era(moment: str) -> str:
-    if _BEFORE_OURS.match(moment) is None:
-        return moment
-    year, rest = moment.lstrip("-").split("-", 1)
-    return f"{int(year) + 1:04}-{rest} BC"
 
 
 def _one_by_one(column: pa.Array, name: str, style: TextStyle) -> pa.Array:

@@ -21,6 +21,7 @@ _FORMS = (
         re.compile(r'"(?P<name>.+)" names no table of this query'),
         'missing FROM-clause entry for table "{name}"',
     ),
+    (re.compile(r"(?s:Division by zero\b.*)"), "division by zero"),
 )
 
 

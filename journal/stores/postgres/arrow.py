@@ -48,7 +48,26 @@ def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:
     try:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
+        if kind is not None and pa.types.is_list(kind):
+            return _arrays_of_arrays(values, kind)
         return pa.array([None if v is None else str(v) for v in values], pa.string())
+
+
+def _arrays_of_arrays(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Arrays of several dimensions, which the server's types do not tell from those of one.
+
+    They are texts of PostgreSQL's where rows have different ones.
+    """
+    depths = {_depth(value) for value in values if value}
+    if len(depths) > 1:
+        return pa.array([None if v is None else array_text(v) for v in values], pa.string())
+    for _ in range(max(depths, default=1) - 1):
+        kind = pa.list_(kind)
+    return pa.array(values, kind)
+
+
+def _depth(value: Any) -> int:
+    return 1 + _depth(value[0]) if isinstance(value, list) and value else 0
 
 
 def _numeric(values: list[Any]) -> pa.Array:
