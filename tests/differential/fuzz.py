@@ -74,6 +74,7 @@ class Run:
             lacks=HIVE_LACKS if options.engine.startswith("hive") else NO_KINDS,
             upkeep=_upkeep(options),
             postgres=postgres,
+            repeats=options.repeats,
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -167,6 +168,8 @@ def main() -> int:
     parser.add_argument("--skip", default="", help="leave out statements that match")
     parser.add_argument("--upkeep", nargs="?", const="tiered", choices=LAYOUTS, help="run jobs")
     parser.add_argument("--objects", action="store_true", help="indexes, sequences, enums ..")
+    parser.add_argument("--repeats", action="store_true", help="statements again, of other values")
+    parser.add_argument("--dialect", choices=("duckdb", "postgres"), default="duckdb")
     parser.add_argument("--by-position", action="store_true", help="read by position always")
     parser.add_argument("--no-minimise", action="store_true")
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
@@ -181,7 +184,7 @@ def main() -> int:
         server = SERVERS.get(run.options.engine)
         new_url = None if server is None else held.enter_context(server(folder))
         postgres = ""
-        if run.options.objects:
+        if run.options.objects or run.options.dialect == "postgres":
             cluster = held.enter_context(running())
             postgres = cluster.conninfo(cluster.database())
         run.go(folder, new_url, postgres)

@@ -16,6 +16,7 @@ from tests.support.oracle import Oracle
 from tests.support.postgres_oracle import PostgresOracle
 from tests.support.programs.objects import random_object_program
 from tests.support.programs.program import random_program
+from tests.support.programs.repeated.program import repeating_program
 from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, Kinds
 from tests.support.programs.upkeep import Upkeep
@@ -37,7 +38,7 @@ class Finding:
     divergence: Divergence
 
     def __str__(self) -> str:
-        body = "".join(f"{step.sql};\n" for step in self.steps)
+        body = "".join(f"{step}\n" for step in self.steps)
         return f"== seed {self.seed}\n{body}{self.divergence}\n"
 
 
@@ -58,7 +59,10 @@ class Fuzzer:
     upkeep: Upkeep | None = None
     """How the tables of programs lie, and which jobs run on them in between."""
     postgres: str = ""
-    """A PostgreSQL database: programs over indexes, sequences and their like, with it as oracle."""
+    """A PostgreSQL database: programs are in its dialect, with it as oracle."""
+    repeats: bool = False
+    """Programs repeat their statements with other values; else those of a PostgreSQL oracle are
+    over indexes, sequences and their like."""
     _tally: Tally = field(default_factory=Tally)
     _engine: Engine | None = None
     _used: int = 0
@@ -87,7 +91,9 @@ class Fuzzer:
             self._engine = None
 
     def _steps(self, seed: int) -> list[Step]:
-        if self.postgres:
+        if self.repeats:
+            steps = repeating_program(seed, self.length, postgres=bool(self.postgres)).steps
+        elif self.postgres:
             steps = random_object_program(seed, self.length).steps
         else:
             rows = self.disturbance.seed_rows
@@ -116,11 +122,16 @@ class Fuzzer:
             replay(replays, tested, self.disturbance)
         finally:
             for program in replays:
-                tested.session(program.session).run("ROLLBACK")
+                for name in sorted(program.used | {""}, reverse=True):
+                    tested.session(program.session + name).run("ROLLBACK")
                 if self.disturbance.flush or self.disturbance.restart:
                     tested.session(program.session).run(f"DROP SCHEMA {program.schema} CASCADE")
+                if self.postgres or self.repeats:
+                    for name in program.used | {""}:
+                        tested.end(program.session + name)
                 if self.postgres:
-                    tested.end(program.session)
+                    for name in program.used:
+                        program.expected.session(f"fuzz{name}").run("ROLLBACK")
                     program.expected.session("fuzz").run("ROLLBACK")
                     program.expected.session("fuzz").run(f"DROP SCHEMA {program.schema} CASCADE")
                 program.expected.close()

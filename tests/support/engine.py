@@ -1,5 +1,6 @@
 """The seam the harness drives: an engine with sessions; never a driver."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from tests.support.outcome import Outcome
@@ -13,8 +14,8 @@ class Session(Protocol):
         """Say whether an explicit transaction is open, failed ones included."""
         ...
 
-    def run(self, sql: str) -> Outcome:
-        """Run one statement; database errors come back as outcomes."""
+    def run(self, sql: str, values: Sequence[object] | None = None) -> Outcome:
+        """Run one statement, its parameters written `?`; database errors come back as outcomes."""
         ...
 
     def refuse(self) -> None:
@@ -31,7 +32,7 @@ class Engine(Protocol):
         ...
 
     def session(self, name: str) -> Session:
-        """Return the session of that name, opening it on first use."""
+        """Return the session of that name, opening it on first use; in a process if it ends in `!`."""
         ...
 
     def end(self, name: str) -> None:

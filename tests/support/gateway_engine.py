@@ -5,6 +5,8 @@ transaction is open: maintenance never changes an answer, whenever it runs.
 """
 
 import datetime
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -13,6 +15,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from journal.model.errors import PalimpsestError
+from tests.support.away_session import Away, AwaySession
 from tests.support.control import parse_control
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 
@@ -24,11 +27,11 @@ class GatewaySession:
         self._connection = connection
         self.in_transaction = False
 
-    def run(self, sql: str) -> Outcome:
+    def run(self, sql: str, values: Sequence[object] | None = None) -> Outcome:
         """Run one statement."""
         control = parse_control(sql)
         try:
-            outcome = self._execute(sql)
+            outcome = self._execute(sql, values)
         except gateway.Error as error:
             if control is not None and control.kind == "commit":
                 self.in_transaction = False
@@ -44,9 +47,9 @@ class GatewaySession:
         """Close the connection."""
         self._connection.close()
 
-    def _execute(self, sql: str) -> Outcome:
+    def _execute(self, sql: str, values: Sequence[object] | None) -> Outcome:
         with self._connection.cursor() as cursor:
-            cursor.execute(sql)
+            cursor.execute(sql, values)
             if cursor.description is not None:
                 columns = tuple(str(column[0]) for column in cursor.description)
                 return Rows(columns, tuple(tuple(row) for row in cursor.fetchall()))
@@ -69,14 +72,17 @@ class GatewayEngine:
             self.name = "gateway+hive" if "held_rows" in url else "gateway+hive+spark"
         self._dialect = dialect
         self._memory_rows = memory_rows
-        self._sessions: dict[str, GatewaySession] = {}
+        self._sessions: dict[str, GatewaySession | AwaySession] = {}
+        self._away = Away(partial(_opened, url, dialect, memory_rows))
         self._maintenance: Connection | None = None
         self._marks: dict[str, int] = {}
 
-    def session(self, name: str) -> GatewaySession:
-        """Return the session of that name, opening it on first use."""
+    def session(self, name: str) -> "GatewaySession | AwaySession":
+        """Return the session of that name, opening it on first use; in a process if it ends in `!`."""
         if name not in self._sessions:
-            self._sessions[name] = GatewaySession(self._connect())
+            is_away = name.endswith("!")
+            session = AwaySession(self._away, name) if is_away else GatewaySession(self._connect())
+            self._sessions[name] = session
         return self._sessions[name]
 
     def end(self, name: str) -> None:
@@ -131,6 +137,7 @@ class GatewayEngine:
     def close(self) -> None:
         """Let go of the warehouse."""
         self.restart()
+        self._away.end()
 
     def _maintaining(self) -> Connection:
         if self._maintenance is None:
@@ -138,7 +145,15 @@ class GatewayEngine:
         return self._maintenance
 
     def _connect(self) -> Connection:
-        connection = gateway.connect(self._url, dialect=self._dialect, autocommit=True)
-        if self._memory_rows is not None:
-            connection.execute(f"SET memory_rows = {self._memory_rows}").close()
-        return connection
+        return _connected(self._url, self._dialect, self._memory_rows)
+
+
+def _connected(url: str, dialect: str, memory_rows: int | None) -> Connection:
+    connection = gateway.connect(url, dialect=dialect, autocommit=True)
+    if memory_rows is not None:
+        connection.execute(f"SET memory_rows = {memory_rows}").close()
+    return connection
+
+
+def _opened(url: str, dialect: str, memory_rows: int | None) -> GatewaySession:
+    return GatewaySession(_connected(url, dialect, memory_rows))

@@ -14,6 +14,7 @@ Known differences from the SQL standard are repaired in oracle_repair, and only 
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import duckdb
@@ -54,14 +55,14 @@ class OracleSession:
         kept = [version for _, version in self.transaction.savepoints]
         return [self.transaction.base, self.own, *kept]
 
-    def run(self, sql: str) -> Outcome:
+    def run(self, sql: str, values: Sequence[object] | None = None) -> Outcome:
         """Run one statement."""
         control = parse_control(sql)
         if control is not None:
             return self._control(control)
         if self.transaction is not None and self.transaction.failed:
             return _syntax_error(sql) or _FAILED
-        outcome = self._oracle.execute(self, sql)
+        outcome = self._oracle.execute(self, sql, values)
         if isinstance(outcome, Failure):
             self.refuse()
         return outcome
@@ -173,7 +174,9 @@ class Oracle:
         """Let go of the database."""
         self._root.close()
 
-    def execute(self, session: OracleSession, sql: str) -> Outcome:
+    def execute(
+        self, session: OracleSession, sql: str, values: Sequence[object] | None = None
+    ) -> Outcome:
         """Run a statement in the session's version, or in the committed one outside of BEGIN."""
         try:
             statements = duckdb.extract_statements(sql)
@@ -187,7 +190,7 @@ class Oracle:
                     self.committed = version
                 else:
                     session.own = version
-            return self._execute_in(version, statements[0])
+            return self._execute_in(version, statements[0], values)
         except duckdb.Error as error:
             return Failure(sqlstate_of(error), str(error))
 
@@ -220,16 +223,18 @@ class Oracle:
             self._root.execute(f'DETACH "{version}"')
             self._attached.discard(version)
 
-    def _execute_in(self, version: str, statement: duckdb.Statement) -> Outcome:
+    def _execute_in(
+        self, version: str, statement: duckdb.Statement, values: Sequence[object] | None
+    ) -> Outcome:
         self._use(version)
         try:
-            return _outcome(self._root.execute(statement), statement)
+            return _outcome(self._root.execute(statement, values), statement)
         except duckdb.ConstraintException as error:
             if sqlstate_of(error) in {"23503", "23000"}:
                 raise
             copy = self._copy(version)
             try:
-                outcome = repaired(self._root, version, copy, statement.query)
+                outcome = repaired(self._root, version, copy, statement.query, values)
             finally:
                 self._current = ""
                 self._use("memory")

@@ -11,7 +11,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"Failed to create foreign key", "42830"),
     (r"Data contains duplicates on indexed column", "23505"),
     (r"Index with name \S+ already exists", "42P07"),
-    (r"an index depends on it", "2BP01"),
+    (r"(an index|a UNIQUE constraint that) depends on it", "2BP01"),
     (r"can only create an index on a base table", "42809"),
     (r"(duplicate key|PRIMARY KEY or UNIQUE constraint)", "23505"),
     (r"NOT NULL constraint failed", "23502"),

@@ -9,6 +9,8 @@ This is the one place for such cases. None of them is a difference the product m
    INSERT .. ON CONFLICT needs its index and is not repaired.
 """
 
+from collections.abc import Sequence
+
 import duckdb
 import sqlglot
 from sqlglot import exp
@@ -17,9 +19,16 @@ from tests.support.oracle_merge import Table, tables_of
 from tests.support.outcome import Count, Outcome, Rows
 
 
-def repaired(root: duckdb.DuckDBPyConnection, version: str, copy: str, sql: str) -> Outcome | None:
+def repaired(
+    root: duckdb.DuckDBPyConnection,
+    version: str,
+    copy: str,
+    sql: str,
+    values: Sequence[object] | None = None,
+) -> Outcome | None:
     """Run a statement that hit a key error again; None when the error was justified."""
-    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    text = sql if values is None else sql.replace("?", "NULL")
+    tree = sqlglot.parse_one(text, dialect="duckdb")
     if not isinstance(tree, exp.Update | exp.Merge):
         return None
     written = tree.this
@@ -30,7 +39,7 @@ def repaired(root: duckdb.DuckDBPyConnection, version: str, copy: str, sql: str)
         return None
     _drop_keys(root, version, copy, table)
     root.execute(f'USE "{copy}"')
-    result = root.execute(sql)
+    result = root.execute(sql, values)
     rows = result.fetchall()
     columns = tuple(str(column[0]) for column in result.description or ())
     target = exp.table_(table.name, db=table.schema, catalog=version, quoted=True)

@@ -7,6 +7,7 @@ transaction is an error, as are BEGIN inside of a transaction and its end outsid
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -52,11 +53,13 @@ class PlainSession:
         """Say whether an explicit transaction is open, a failed one included."""
         return self._status is not TransactionStatus.IDLE
 
-    def run(self, sql: str) -> Outcome:
-        """Run one statement."""
+    def run(self, sql: str, values: Sequence[object] | None = None) -> Outcome:
+        """Run one statement; without parameters a `?` is an operator."""
         control = parse_control(sql)
         outcome = None if control is None else self._stricter(control)
-        return outcome or self._executed(sql)
+        if values is not None:
+            sql = sql.replace("%", "%%").replace("?", "%s")
+        return outcome or self._executed(sql, values)
 
     def copy_in(self, sql: str, rows: str) -> Outcome:
         """Run a COPY FROM STDIN with the rows that it reads."""
@@ -100,9 +103,9 @@ class PlainSession:
             return Failure("25P02", "the transaction has failed")
         return None
 
-    def _executed(self, sql: str) -> Outcome:
+    def _executed(self, sql: str, values: Sequence[object] | None = None) -> Outcome:
         try:
-            done = self._connection.execute(sql.encode())
+            done = self._connection.execute(sql.encode(), values)
             rows = () if done.description is None else tuple(done.fetchall())
         except psycopg.Error as error:
             return Failure(error.sqlstate or UNREADABLE, str(error))

@@ -22,7 +22,8 @@ class Step:
     A table that is read at a mark is written `name/*@mark*/`. Upkeep concerns what is tested only,
     and changes no answer but by what the oracle does `instead`. One that `removes` rows takes them
     out of the past as well. With an adoption, what the statement creates is adopted where it is
-    tested.
+    tested. With `odd` values, which are of other types than their columns, either side may fail. `values` are those of its parameters, each written `?`. It runs on the program's main
+    connection, or on another one named by `session`, which is another process's if that ends in `!`.
     """
 
     sql: str
@@ -32,3 +33,10 @@ class Step:
     instead: tuple[str, ...] = ()
     removes: bool = False
     adoption: Adoption | None = None
+    session: str = ""
+    values: tuple[object, ...] | None = None
+    odd: bool = False
+
+    def __str__(self) -> str:
+        told = f"{self.sql};" if self.values is None else f"{self.sql}; -- {self.values!r}"
+        return f"[{self.session}] {told}" if self.session else told
