@@ -98,7 +98,7 @@ def _rename(course: Course, place: int) -> list[str]:
         return []
     if len(columns) < 2 or rng.random() < 0.5:
         (one,) = rng.sample(columns, 1)
-        new = f"{one.name[0]}{course.number()}"
+        new = f"{one.name[0]}_{course.number()}"
         course.tables[place] = _renamed(table, {one.name: new})
         return [*before, f"{rename} {one.name} TO {new}"]
     one, other = rng.sample(columns, 2)

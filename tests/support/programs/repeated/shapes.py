@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.support.programs.repeated.conditions import condition
 from tests.support.programs.repeated.tables import Column, Table
-from tests.support.programs.repeated.values import slot
+from tests.support.programs.repeated.values import TYPES, slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _insert(rng: random.Random, table: Table, tables: Sequence[Table], postgres:
     if rng.random() < 0.15:
         row = ", ".join(slot(c.kind) for c in columns)
         return Shape(f"INSERT INTO {table.name} ({names}) SELECT {row}", table.name)
-    row = ", ".join(_cell(rng, c, table) for c in columns)
+    row = ", ".join(_cell(rng, c, table, postgres) for c in columns)
     tail = ""
     if table.key and rng.random() < 0.4:
         target = f"ON CONFLICT ({', '.join(table.key)})"
@@ -122,11 +122,12 @@ def _insert(rng: random.Random, table: Table, tables: Sequence[Table], postgres:
     )
 
 
-def _cell(rng: random.Random, column: Column, table: Table) -> str:
+def _cell(rng: random.Random, column: Column, table: Table, postgres: bool) -> str:
     if rng.random() < 0.06 and column.name not in table.key:
         return "DEFAULT"
     if rng.random() < 0.06:
-        return f"CASE WHEN {slot('bool')} THEN {slot(column.kind)} END"
+        value = f"CAST({slot(column.kind)} AS {TYPES[column.kind][postgres]})"
+        return f"CASE WHEN {slot('bool')} THEN {value} END"
     return slot(column.kind)
 
 
