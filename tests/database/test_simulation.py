@@ -10,7 +10,9 @@ import pytest
 from tests.simulation.crash import CrashRun, read_log
 from tests.simulation.histories import find_anomalies
 from tests.simulation.list_append import run_workload
+from tests.simulation.places import serving
 from tests.simulation.transfers import run_transfers, wrong_balances
+from tests.simulation.window import run_window
 
 pytestmark = pytest.mark.stores
 
@@ -29,6 +31,19 @@ def test_recorded_history_has_no_anomaly(url: str) -> None:
     recorder, final = run_workload(url, threads=4, transactions=30, keys=6, seed=3)
     assert recorder.unexpected == []
     assert any(transaction.committed for transaction in recorder.history)
+    assert find_anomalies(recorder.history, final) == []
+
+
+@pytest.mark.timeout(300)
+def test_processes_beside_each_other(url: str) -> None:
+    with serving(url) as server:
+        places = url, server
+        report, moved = run_window(*places, threads=2, seconds=8, seed=1, processes=3)
+        sizes = {"threads": 2, "transactions": 20, "keys": 6, "seed": 3, "processes": 3}
+        recorder, final = run_workload(*places, **sizes)
+    assert report.wrong == []
+    assert moved == report.moves
+    assert recorder.unexpected == []
     assert find_anomalies(recorder.history, final) == []
 
 

@@ -10,9 +10,12 @@ small tables read in the gateway; `--engine oracle` compares the oracle with its
 fuzzer. `--objects` makes programs over indexes, sequences, enums, foreign keys that act, temporary
 tables and prepared statements, with a PostgreSQL server as the oracle. `--config tiers` has
 larger tables, whose rows lie in all tiers at once and past the head; `--by-position` reads the
-embedded store by position always. `--upkeep` has jobs run in
-between, those that the store has, and tables lie in partitions; `--upkeep timestamp` and
-`--upkeep bigint` have them lie flat, as adopted classic journals.
+embedded store by position always. `--repeats` makes programs that run the same statements again
+with other values, on several connections and with other definitions in between. `--dialect
+postgres` has them in that dialect, with a PostgreSQL server as the oracle, and `--wire` through
+the gateway's server. `--upkeep` has jobs run in between, those that the store has, and tables lie
+in partitions; `--upkeep timestamp` and `--upkeep bigint` have them lie flat, as adopted classic
+journals.
 """
 
 import argparse
@@ -75,6 +78,7 @@ class Run:
             upkeep=_upkeep(options),
             postgres=postgres,
             repeats=options.repeats,
+            wire=options.wire,
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -170,6 +174,7 @@ def main() -> int:
     parser.add_argument("--objects", action="store_true", help="indexes, sequences, enums ..")
     parser.add_argument("--repeats", action="store_true", help="statements again, of other values")
     parser.add_argument("--dialect", choices=("duckdb", "postgres"), default="duckdb")
+    parser.add_argument("--wire", action="store_true", help="through the PostgreSQL server")
     parser.add_argument("--by-position", action="store_true", help="read by position always")
     parser.add_argument("--no-minimise", action="store_true")
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")

@@ -21,6 +21,7 @@ from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, Kinds
 from tests.support.programs.upkeep import Upkeep
 from tests.support.replay import Divergence, Replay, Tally, replay, shrink
+from tests.support.wire_engine import WireEngine
 
 # Tables that were dropped stay in the warehouse, and make each restart slower.
 PROGRAMS_PER_WAREHOUSE = 100
@@ -63,6 +64,8 @@ class Fuzzer:
     repeats: bool = False
     """Programs repeat their statements with other values; else those of a PostgreSQL oracle are
     over indexes, sequences and their like."""
+    wire: bool = False
+    """Statements go through the PostgreSQL server of the gateway."""
     _tally: Tally = field(default_factory=Tally)
     _engine: Engine | None = None
     _used: int = 0
@@ -154,6 +157,8 @@ class Fuzzer:
             return Oracle()
         dialect = "postgres" if self.postgres else "duckdb"
         place = self.folder / name if self.new_url is None else self.new_url()
+        if self.wire:
+            return WireEngine(place)
         return GatewayEngine(place, dialect, self.disturbance.memory_rows)
 
     def _oracle(self) -> Engine:

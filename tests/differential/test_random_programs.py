@@ -8,6 +8,7 @@ import pytest
 from tests.differential.fuzzer import Fuzzer
 from tests.support.logic.runner import CONFIGURATIONS, TIERS, Disturbance
 from tests.support.positions import always_by_position
+from tests.support.postgres import running
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
 from tests.support.programs.upkeep import ALL_JOBS, Upkeep
@@ -44,6 +45,30 @@ def test_gateway_and_oracle_agree_by_position(tmp_path: Path) -> None:
         fuzzer = Fuzzer(tmp_path, TIERS, length=24)
         try:
             findings = fuzzer.run(range(11_000, 11_000 + SHARE))
+        finally:
+            fuzzer.close()
+    assert [str(finding) for finding in findings] == []
+
+
+@pytest.mark.timeout(180)
+def test_statements_that_come_again(tmp_path: Path) -> None:
+    fuzzer = Fuzzer(tmp_path, Disturbance(), length=30, repeats=True)
+    try:
+        findings = fuzzer.run(range(13_000, 13_004))
+    finally:
+        fuzzer.close()
+    assert [str(finding) for finding in findings] == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("wire", [False, True], ids=["", "wire"])
+def test_statements_that_come_again_as_in_postgres(tmp_path: Path, wire: bool) -> None:
+    with running() as cluster:
+        place = cluster.conninfo(cluster.database())
+        fuzzer = Fuzzer(tmp_path, Disturbance(), length=30, repeats=True, postgres=place, wire=wire)
+        try:
+            findings = fuzzer.run(range(14_000, 14_005))
         finally:
             fuzzer.close()
     assert [str(finding) for finding in findings] == []

@@ -10,7 +10,9 @@ import gateway
 from tests.simulation.crash import CrashRun
 from tests.simulation.histories import find_anomalies
 from tests.simulation.list_append import run_workload
+from tests.simulation.places import placed
 from tests.simulation.transfers import run_transfers, wrong_balances
+from tests.simulation.window import Report, run_window
 
 FULL = pytest.param((8, 500), marks=[pytest.mark.slow, pytest.mark.timeout(900)])
 
@@ -39,6 +41,28 @@ def test_recorded_history_has_no_anomaly(tmp_path: Path, size: tuple[int, int]) 
     )
     assert recorder.unexpected == []
     assert any(transaction.committed for transaction in recorder.history)
+    assert find_anomalies(recorder.history, final) == []
+
+
+def _check(report: Report, moved: int) -> None:
+    assert report.wrong == []
+    assert report.looks > 0
+    assert moved == report.moves
+
+
+def test_a_moving_window_has_no_gap(tmp_path: Path) -> None:
+    _check(*run_window(f"palimpsest:///{tmp_path / 'w'}", threads=3, seconds=2, seed=1))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("servers", [0, 1])
+def test_processes_beside_each_other(servers: int) -> None:
+    with placed("embedded", servers) as urls:
+        _check(*run_window(*urls, threads=2, seconds=6, seed=1, processes=3))
+        sizes = {"threads": 2, "transactions": 20, "keys": 6, "seed": 3, "processes": 3}
+        recorder, final = run_workload(*urls, **sizes)
+    assert recorder.unexpected == []
     assert find_anomalies(recorder.history, final) == []
 
 

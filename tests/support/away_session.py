@@ -1,6 +1,6 @@
-"""Sessions of another process on a warehouse: each statement goes there, and its outcome comes back.
+"""Sessions of another process: each statement goes there, and its outcome comes back.
 
-    python process --(url, sql, values)--> child process, with a `GatewaySession` per name
+test process --(url, sql, values)--> child process, with a `GatewaySession` per name
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ class Serving:
         self._opened = opened
         self._sessions: dict[str, Any] = {}
 
-    def run(
-        self, name: str, sql: str, values: Sequence[object] | None
-    ) -> tuple[Outcome, bool]:
+    def run(self, name: str, sql: str, values: Sequence[object] | None) -> tuple[Outcome, bool]:
         """The outcome of a statement, and whether its session is in a transaction then."""
         if name not in self._sessions:
             self._sessions[name] = self._opened()

@@ -32,7 +32,10 @@ class Engine(Protocol):
         ...
 
     def session(self, name: str) -> Session:
-        """Return the session of that name, opening it on first use; in a process if it ends in `!`."""
+        """Return the session of that name, opening it on first use.
+
+        It is another process's if the name ends in `!`.
+        """
         ...
 
     def end(self, name: str) -> None:

@@ -8,6 +8,7 @@ import datetime
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import psycopg
 
@@ -17,6 +18,7 @@ from gateway.procedures.adopting import adopt
 from journal.model.errors import PalimpsestError
 from tests.support.away_session import Away, AwaySession
 from tests.support.control import parse_control
+from tests.support.engine import Session
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 
 
@@ -56,6 +58,14 @@ class GatewaySession:
             return Count(cursor.rowcount) if cursor.rowcount >= 0 else Done()
 
 
+class _Session(Session, Protocol):
+    """A session that ends."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
 class GatewayEngine:
     """A warehouse, by directory or URL, and its sessions."""
 
@@ -65,24 +75,25 @@ class GatewayEngine:
         self, warehouse: Path | str, dialect: str = "duckdb", memory_rows: int | None = None
     ) -> None:
         url = warehouse if isinstance(warehouse, str) else f"palimpsest:///{warehouse.absolute()}"
-        self._url = url
+        self.url = url
         if url.startswith("palimpsest+postgresql:"):
             self.name = "gateway+postgres"
         elif url.startswith("palimpsest+hive:"):
             self.name = "gateway+hive" if "held_rows" in url else "gateway+hive+spark"
         self._dialect = dialect
         self._memory_rows = memory_rows
-        self._sessions: dict[str, GatewaySession | AwaySession] = {}
+        self._sessions: dict[str, _Session] = {}
         self._away = Away(partial(_opened, url, dialect, memory_rows))
         self._maintenance: Connection | None = None
         self._marks: dict[str, int] = {}
 
-    def session(self, name: str) -> "GatewaySession | AwaySession":
-        """Return the session of that name, opening it on first use; in a process if it ends in `!`."""
+    def session(self, name: str) -> "_Session":
+        """Return the session of that name, opening it on first use.
+
+        It is another process's if the name ends in `!`.
+        """
         if name not in self._sessions:
-            is_away = name.endswith("!")
-            session = AwaySession(self._away, name) if is_away else GatewaySession(self._connect())
-            self._sessions[name] = session
+            self._sessions[name] = self._opened(name)
         return self._sessions[name]
 
     def end(self, name: str) -> None:
@@ -108,7 +119,7 @@ class GatewayEngine:
     def adopt(self, journal: str, name: str, key: tuple[str, ...]) -> Outcome:
         """Create a classic journal past the gateway, and adopt it as the table of that name."""
         names = ("_journal", "version_number", "subsequent_version_number")
-        with psycopg.connect(self._url.removeprefix("palimpsest+"), autocommit=True) as past:
+        with psycopg.connect(self.url.removeprefix("palimpsest+"), autocommit=True) as past:
             past.execute(journal)
         try:
             adopt(self._maintaining().session, name, key, names, run=True)
@@ -144,8 +155,13 @@ class GatewayEngine:
             self._maintenance = self._connect()
         return self._maintenance
 
+    def _opened(self, name: str) -> "_Session":
+        if name.endswith("!"):
+            return AwaySession(self._away, name)
+        return GatewaySession(self._connect())
+
     def _connect(self) -> Connection:
-        return _connected(self._url, self._dialect, self._memory_rows)
+        return _connected(self.url, self._dialect, self._memory_rows)
 
 
 def _connected(url: str, dialect: str, memory_rows: int | None) -> Connection:

@@ -40,9 +40,16 @@ class _MonthsOfThirtyDays(IntervalLoader):
 class PlainSession:
     """One connection, which begins and ends transactions by statements."""
 
-    def __init__(self, conninfo: str, *, json_texts: bool = False) -> None:
-        """Connect; with ``json_texts`` JSON comes as its text, as from the gateway."""
-        self._connection: psycopg.Connection[Any] = psycopg.connect(conninfo, autocommit=True)
+    def __init__(
+        self, conninfo: str, *, json_texts: bool = False, prepared_from: int | None = None
+    ) -> None:
+        """Connect; with ``json_texts`` JSON comes as its text, as from the gateway.
+
+        A statement is prepared once it was run as often as ``prepared_from`` says, or never.
+        """
+        self._connection: psycopg.Connection[Any] = psycopg.connect(
+            conninfo, autocommit=True, prepare_threshold=prepared_from
+        )
         for name in ("json", "jsonb") if json_texts else ():
             self._connection.adapters.register_loader(name, TextLoader)
         if json_texts:

@@ -22,8 +22,9 @@ class Step:
     A table that is read at a mark is written `name/*@mark*/`. Upkeep concerns what is tested only,
     and changes no answer but by what the oracle does `instead`. One that `removes` rows takes them
     out of the past as well. With an adoption, what the statement creates is adopted where it is
-    tested. With `odd` values, which are of other types than their columns, either side may fail. `values` are those of its parameters, each written `?`. It runs on the program's main
-    connection, or on another one named by `session`, which is another process's if that ends in `!`.
+    tested. `values` are those of its parameters, each written `?`. With `odd` values, which are of
+    other types than their columns, either side may fail. It runs on the program's main connection,
+    or on another one named by `session`, which is another process's if that ends in `!`.
     """
 
     sql: str

@@ -146,7 +146,10 @@ def _rule(course: Course, place: int) -> list[str]:
         return []
     one, rng = course.rng.choice(table.free), course.rng
     value = literal(rng, value_of(rng, one.kind), postgres=course.postgres, plain=True)
-    rules = [f"ALTER COLUMN {one.name} SET DEFAULT {value}", f"ALTER COLUMN {one.name} DROP DEFAULT"]
+    rules = [
+        f"ALTER COLUMN {one.name} SET DEFAULT {value}",
+        f"ALTER COLUMN {one.name} DROP DEFAULT",
+    ]
     rules += [f"ALTER COLUMN {one.name} SET NOT NULL", f"ALTER COLUMN {one.name} DROP NOT NULL"]
     if course.postgres:
         rules += [f"ADD CONSTRAINT c{course.number()} CHECK ({one.name} <> {value})"]
@@ -264,5 +267,6 @@ def _mass_update(course: Course, place: int) -> list[str]:
 
 _CHANGES: Sequence[Callable[[Course, int], list[str]]] = (
     _add, _add, _drop, _drop, _rename, _rename, _rename, _retype, _retype, _index, _index, _index,
-    _rule, _rule, _key, _again, _again, _swap, _view, _macro, _truncated, _shadow, _mass_update, _policy, _policy, _policy,
+    _rule, _rule, _key, _again, _again, _swap, _view, _macro, _truncated, _shadow, _mass_update,
+    _policy, _policy, _policy,
 )  # fmt: skip

@@ -11,9 +11,11 @@ _NUMBERS = frozenset({"int", "bigint", "decimal", "double"})
 def condition(rng: random.Random, table: Table, alias: str, *, postgres: bool) -> str:
     """What a WHERE says."""
     chance = rng.random()
-    if chance < 0.1 or not table.key:
+    if table.key and chance < 0.5:
+        return _key_and_more(rng, table, alias)
+    if chance < 0.6 or not table.key:
         return _junction(rng, [_part(rng, table, c, alias, postgres) for c in _some(rng, table)])
-    if chance < 0.2:
+    if chance < 0.7:
         return _row_values(rng, table, alias)
     plain = rng.random() < 0.6
     key = [table.kind(name) for name in table.key]
@@ -36,16 +38,24 @@ def condition(rng: random.Random, table: Table, alias: str, *, postgres: bool) -
     return _junction(rng, parts)
 
 
+def _key_and_more(rng: random.Random, table: Table, alias: str) -> str:
+    """The whole key, and often other columns, each equal to a value; in brackets or not."""
+    others = rng.choice((0, 0, 1, 1, 2))
+    names = [*table.key, *(c.name for c in rng.sample(table.free, min(others, len(table.free))))]
+    rng.shuffle(names)
+    return _junction(rng, [f"{alias}{n} = {slot(table.kind(n))}" for n in names], ors=0.03)
+
+
 def _some(rng: random.Random, table: Table) -> list[Column]:
     return rng.sample(table.columns, rng.randint(1, min(2, len(table.columns))))
 
 
-def _junction(rng: random.Random, parts: list[str]) -> str:
+def _junction(rng: random.Random, parts: list[str], ors: float = 0.1) -> str:
     """Parts joined by AND, seldom by OR, in brackets or not."""
     parts = list(parts)
     while len(parts) > 1:
         place = rng.randrange(len(parts) - 1)
-        word = "AND" if rng.random() < 0.9 else "OR"
+        word = "OR" if rng.random() < ors else "AND"
         joined = f"{parts[place]} {word} {parts[place + 1]}"
         parts[place : place + 2] = [f"({joined})" if rng.random() < 0.6 or word == "OR" else joined]
     return parts[0] if rng.random() < 0.85 else f"({parts[0]})"
@@ -78,7 +88,7 @@ def _part(rng: random.Random, table: Table, column: Column, alias: str, postgres
         f"coalesce({name}, {value}) = {value}", f"{name} = NULL", f"({name} IS NULL) = FALSE",
         f"{name} = (SELECT max(m.{column.name}) FROM {table.name} AS m)"
         if kind not in {"bool", "uuid"} else f"{name} = {value}",
-        f"{name} IN (SELECT m.{column.name} FROM {table.name} AS m WHERE m.{column.name} = {value})",
+        f"{name} IN (SELECT m.{column.name} FROM {table.name} AS m WHERE {column.name} = {value})",
     ]  # fmt: skip
     if kind in _NUMBERS:
         forms += [
@@ -89,7 +99,8 @@ def _part(rng: random.Random, table: Table, column: Column, alias: str, postgres
     if kind == "text":
         forms += [
             f"lower({name}) = {value}", f"{name} = {value} || {value}", f"{name} LIKE {value}",
-            f"{name} = upper({value})", f"length({name}) = {slot('int')}", f"{name} || '' = {value}",
+            f"{name} = upper({value})", f"length({name}) = {slot('int')}",
+            f"{name} || '' = {value}",
         ]  # fmt: skip
     if kind in {"date", "timestamp"}:
         forms += [f"{name} = {slot('date')}", f"CAST({name} AS DATE) = {slot('date')}"]

@@ -13,7 +13,7 @@ from tests.support.programs.tables import SCHEMA
 
 OTHERS = ("-b", "-b", "-p!")
 """Other connections: of the same process, and of another one."""
-_SHAPES_MAX = 8
+_SHAPES_MAX = 5
 
 
 def repeating_program(seed: int, length: int = 40, *, postgres: bool = False) -> Program:
@@ -60,7 +60,7 @@ class _Writer:
             self.add(f"GRANT ALL ON SCHEMA {SCHEMA} TO {ROLE}")
             for table in self.course.tables:
                 self.add(f"GRANT ALL ON {table.name} TO {ROLE}")
-        self._fill(*self.course.tables * 3)
+        self._fill(*self.course.tables * 4)
 
     def _fill(self, *tables: Table) -> None:
         for table in tables:
@@ -71,11 +71,11 @@ class _Writer:
         chance = self.rng.random()
         if chance < 0.12:
             self._transaction()
-        elif chance < 0.3:
+        elif chance < 0.22:
             self._change()
-        elif chance < 0.37 and not self.inside:
+        elif chance < 0.27 and not self.inside:
             self._upkeep()
-        elif chance < 0.43 and self.inside in {"", "writes"}:
+        elif chance < 0.35 and self.inside in {"", "writes"}:
             self._fill(*self.course.tables)
         else:
             self._repeat()
@@ -85,16 +85,16 @@ class _Writer:
             made = random_shape(self.rng, self.course.tables, postgres=self.course.postgres)
             self.shapes.append(replace(made, made=self.course.changes))
         shape = self.rng.choice(self.shapes[-_SHAPES_MAX:])
-        if self.rng.random() < 0.15:
+        if self.rng.random() < 0.1:
             self.shapes.remove(shape)
         if self.course.postgres and self.rng.random() < (0.5 if self.course.is_shadowed else 0.2):
             shape = replace(shape, text=shape.text.replace(f"{SCHEMA}.", ""), looked_at="")
         parameters = self.rng.choice((0.0, 0.0, 1.0, 1.0, 0.5))
-        is_other = self.course.postgres and self.rng.random() < 0.2
+        is_other = self.course.postgres and self.inside != "overtaken" and self.rng.random() < 0.2
         if is_other:
             self.add(f"SET ROLE {ROLE}")
         odd = self.rng.choice((0.0, 0.0, 0.15))
-        for _ in range(self.rng.choice((1, 2, 2, 3, 3, 4))):
+        for _ in range(self.rng.choice((1, 2, 3, 3, 4, 5))):
             session = "" if is_other else self._session(shape)
             self._filled(shape, parameters, odd=odd, session=session)
             if self.rng.random() < 0.1:
@@ -115,7 +115,11 @@ class _Writer:
         sql, values, is_odd = filled(
             self.rng, shape.text, postgres=self.course.postgres, parameters=parameters, odd=odd
         )
-        self.steps.append(Step(sql, session=session, values=values, odd=is_odd or shape.made < self.course.changes))
+        self.steps.append(
+            Step(
+                sql, session=session, values=values, odd=is_odd or shape.made < self.course.changes
+            )
+        )
         if shape.looked_at and self.inside == "reads":
             self.inside = "overtaken" if session else "writes"
 

@@ -17,13 +17,15 @@ class Shape:
     looked_at: str = ""
     """The table that it changes; a read changes none."""
     made: int = 0
-    """How many changes of definitions there were before; later ones may give columns other types."""
+    """How many changes of definitions there were before; later ones may give other types."""
 
 
 def random_shape(rng: random.Random, tables: Sequence[Table], *, postgres: bool) -> Shape:
     """A statement on one of the tables."""
     table = rng.choice(tables)
-    make = rng.choice((_select, _select, _select, _update, _update, _update, _delete, _insert, _insert))
+    make = rng.choice(
+        (_select, _select, _select, _update, _update, _update, _delete, _insert, _insert)
+    )
     return make(rng, table, tables, postgres)
 
 
@@ -61,8 +63,8 @@ def _select(rng: random.Random, table: Table, tables: Sequence[Table], postgres:
             )
     shown = rng.choice((
         "*", "*", "*", one, f"{one} AS y, {one}", ", ".join(names), "count(*)", f"count({one})",
-        f"{slot('int')} AS c, {one}", f"CASE WHEN {one} = {slot(_kind(table, one))} THEN 1 END AS c",
-        f"DISTINCT {one}",
+        f"{slot('int')} AS c, {one}", f"DISTINCT {one}",
+        f"CASE WHEN {one} = {slot(_kind(table, one))} THEN 1 END AS c",
     ))  # fmt: skip
     return Shape(f"SELECT {shown} FROM {from_} WHERE {where}")
 

@@ -3,7 +3,14 @@
 import random
 from dataclasses import dataclass
 
-from tests.support.programs.repeated.values import KEY_KINDS, KINDS, TYPES, literal, value_of
+from tests.support.programs.repeated.values import (
+    KEY_KINDS,
+    KINDS,
+    PLAIN_KINDS,
+    TYPES,
+    literal,
+    value_of,
+)
 from tests.support.programs.tables import SCHEMA
 
 
@@ -44,8 +51,9 @@ class Table:
 
 def random_table(rng: random.Random, name: str, *, postgres: bool) -> Table:
     """A table of a key of one to three columns, mostly, and of a few others."""
-    size = rng.choice((1, 1, 1, 2, 2, 3, 0))
-    key = [Column(f"k{place}" if place else "k", rng.choice(KEY_KINDS)) for place in range(size)]
+    size = rng.choice((1, 1, 1, 1, 1, 2, 2, 2, 3, 0))
+    kinds = rng.choice((("int",), ("int", "text"), ("int", "text"), KEY_KINDS))
+    key = [Column(f"k{place}" if place else "k", rng.choice(kinds)) for place in range(size)]
     others = [_other(rng, n, postgres=postgres) for n in ("v", "w", "x")[: rng.choice((1, 2, 3))]]
     columns = [*key, *others]
     if rng.random() < 0.2:
@@ -54,7 +62,7 @@ def random_table(rng: random.Random, name: str, *, postgres: bool) -> Table:
 
 
 def _other(rng: random.Random, name: str, *, postgres: bool) -> Column:
-    kind, more = rng.choice(KINDS), ""
+    kind, more = rng.choice(rng.choice((PLAIN_KINDS, PLAIN_KINDS, KINDS))), ""
     chance = rng.random()
     if chance < 0.12:
         more = f" DEFAULT {literal(rng, value_of(rng, kind), postgres=postgres, plain=True)}"
