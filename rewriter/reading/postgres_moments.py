@@ -6,6 +6,7 @@ date_part('hour', t)                the same as a DOUBLE, also of a date
 date_trunc('day', t, 'Asia/Tokyo')  cut in the time of that zone
 date_trunc('century', t)            begins in 2001
 date_trunc('month', d)              a moment in a zone, where d is a date
+date_trunc('hour', c)               an interval, where c is a time of day
 date_bin('15 minutes', t, o)        time_bucket
 justify_hours(i)                    months, days and the rest, each by itself
 clock_timestamp()                   the moment of the statement
@@ -194,7 +195,13 @@ def cut_in_zone(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 
 
 def spell_cut(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``date_trunc`` of a date, and to centuries and millennia, which begin with the year 1."""
+    """``date_trunc`` of a date and of a time of day, which is an interval then, and to centuries
+    and millennia, which begin with the year 1; None for others.
+    """
+    if types.of(node.this).kind == "TIME":
+        elapsed = fill("to_microseconds(epoch_us(t))", t=exp.paren(node.this.copy()))
+        elapsed.meta[KIND] = "INTERVAL"
+        return type(node)(this=elapsed, unit=node.args["unit"].copy())
     unit = node.args["unit"].name.upper()
     if unit not in _FROM_YEAR_ONE:
         return cut_in_zone(node, types)

@@ -30,6 +30,8 @@ _WHOLE_QUOTIENT = (
     f" ELSE {_QUOTIENT} END"
 )
 """The same where ``/`` gives a DOUBLE: of whole numbers exactly."""
+_PLACES_MAX = 28
+"""How many of all digits may stand behind the point of a type that asks for more than there are."""
 KINDS = (exp.DataType, exp.Div, exp.IntDiv, exp.Literal)
 
 
@@ -52,12 +54,13 @@ def spell_number(node: exp.Expr, types: ValueTypes) -> None:
     if isinstance(node, exp.Literal):
         _check_digits(node, node.name)
     elif isinstance(node, exp.DataType):
-        if node.expressions:
+        if node.expressions and not _cut_digits(node):
             raise _too_many_digits(node, f"NUMERIC of {node.expressions[0].name} digits")
         holder = node.parent
         if isinstance(holder, exp.Cast) and isinstance(holder.this, exp.Literal):
             _check_digits(holder, holder.this.name)
-        node.set("expressions", _digits(node))
+        if not node.expressions:
+            node.set("expressions", _digits(node))
     elif isinstance(node, exp.IntDiv):
         _spell_quotient(node, types)
     elif not types.context.capabilities.divides_by_type:
@@ -101,6 +104,20 @@ def _check_digits(node: exp.Expr, text: str) -> None:
         return
     if len(whole.lstrip("0")) + len(behind) > DIGITS:
         raise _too_many_digits(node, f"the number {text.strip()[:12]}..")
+
+
+def _cut_digits(kind: exp.DataType) -> bool:
+    """Give a cast to more digits than are kept all of them: a value that needs more fails.
+
+    False for the type of a column, and where hardly any would be left before the point.
+    """
+    places = kind.expressions[1].name if len(kind.expressions) > 1 else "0"
+    if not isinstance(kind.parent, exp.Cast) or not places.isdigit() or int(places) > _PLACES_MAX:
+        return False
+    kind.set(
+        "expressions", [exp.DataTypeParam(this=exp.Literal.number(n)) for n in (DIGITS, places)]
+    )
+    return True
 
 
 def _too_many_digits(node: exp.Expr, what: str) -> PalimpsestError:

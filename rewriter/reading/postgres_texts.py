@@ -130,8 +130,15 @@ def spell_character(node: exp.Expr) -> exp.Expr | None:
 
 
 def spell_padded(node: exp.Expr) -> exp.Expr | None:
-    """``lpad(t, n, '')``: no more than is there; None for another filling."""
-    filling = node.args.get("fill_pattern")
+    """``lpad(t, n, '')``: no more than is there; a width that is computed is an INTEGER.
+
+    None for others.
+    """
+    filling, width = node.args.get("fill_pattern"), node.expression
     if filling is None or not filling.is_string or filling.name:
-        return None
+        if isinstance(width, exp.Literal | exp.Cast):
+            return None
+        made = node.copy()
+        made.set("expression", exp.cast(width.copy(), "INTEGER", dialect="duckdb"))
+        return made
     return fill("left(t, greatest(n, 0))", t=node.this, n=node.expression)

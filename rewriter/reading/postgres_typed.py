@@ -98,6 +98,7 @@ from rewriter.reading.postgres_text_calls import (
 )
 from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
 from rewriter.reading.postgres_type_names import spell_typeof
+from rewriter.reading.postgres_zones import spell_zone
 from rewriter.reading.value_kinds import DIGITS, FRACTION, WHOLE_KINDS
 from rewriter.reading.value_types import ValueTypes
 
@@ -290,6 +291,7 @@ TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     **dict.fromkeys(postgres_jsonb_calls.NAMES, (2, postgres_jsonb_calls.spell_operator_call)),
     **dict.fromkeys(("gcd", "lcm"), (2, spell_divisor)),
     "set_bit": (3, spell_bit),
+    "timezone": (2, spell_zone),
     "bit_count": (1, _of_one(count_bits)),
     "cardinality": (1, _of_one(postgres_arrays.spell_cardinality)),
     "array_dims": (1, _of_one(postgres_arrays.spell_dims)),
@@ -378,6 +380,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys(_CURRENT, lambda node, _: spell_current(node)),
     exp.CurrentDate: lambda node, _: spell_today(node),
     exp.TimestampTrunc: spell_cut,
+    exp.AtTimeZone: spell_zone,
     exp.WindowSpec: spell_frame,
     exp.SplitPart: lambda node, _: spell_split(node),
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), spell_match),

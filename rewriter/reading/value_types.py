@@ -231,7 +231,8 @@ class ValueTypes:
             of = self.of(node.this, depth).kind or ""
             return "DECIMAL" if of.startswith("DECIMAL") else "DOUBLE"
         if isinstance(node, exp.TimestampTrunc):
-            return self._of_day(self.of(node.this, depth).kind)
+            of = self.of(node.this, depth).kind
+            return "INTERVAL" if of == "TIME" else self._of_day(of)
         if isinstance(node, exp.ArrayAgg):
             return self._listed(node.this, depth)
         if isinstance(node, exp.Anonymous):

@@ -455,3 +455,30 @@ def test_null_in_rows_that_are_compared(store: Store) -> None:
     query = "SELECT (a, b) IN ((1, NULL), (2, 1)) FROM t ORDER BY k"
     assert [x for (x,) in con.execute(query)] == [None, None, None, True, False]
     assert con.execute("DELETE FROM t WHERE (k, a) <> (1, 1)").rowcount == 4
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no moments", hive="it has other intervals")
+def test_zones_are_distances_and_times_of_day_are_cut(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("SET timezone = 'Europe/Berlin'")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMPTZ, m TIMESTAMP, c TIME)")
+    con.execute("INSERT INTO t VALUES (2, '2020-01-01 12:00+00', '2020-01-01 12:00', '10:11:12.3')")
+    for zone, there, instant in (
+        ("'UTC-05:00'", "17:00", "07:00"),
+        ("'-05:30'", "17:30", "06:30"),
+        ("'EST5'", "07:00", "17:00"),
+        ("INTERVAL '-3 hours'", "09:00", "15:00"),
+        ("'Asia/Tokyo'", "21:00", "03:00"),
+    ):
+        query = (
+            f"SELECT to_char(p AT TIME ZONE {zone}, 'HH24:MI'), to_char(timezone({zone}, p),"
+            f" 'HH24:MI'), to_char(m AT TIME ZONE {zone} AT TIME ZONE 'UTC', 'HH24:MI') FROM t"
+        )
+        assert con.execute(query).fetchall() == [(there, there, instant)], zone
+    query = "SELECT to_char(date '2020-01-01' AT TIME ZONE 'UTC', 'DD HH24:MI') FROM t"
+    assert con.execute(query).fetchall() == [("31 23:00",)]
+    query = "SELECT date_trunc('minute', c)::time::text, lpad('x', k * 2, 'ab') FROM t"
+    assert con.execute(query).fetchall() == [("10:11:00", "abax")]
+    query = "SELECT round((k + 0.126::float8)::numeric(1000, 15), 2)::text FROM t"
+    assert con.execute(query).fetchall() == [("2.13",)]
