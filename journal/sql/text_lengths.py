@@ -64,7 +64,10 @@ def bit_length(check: Check) -> str | None:
 def _length_kept(text: str) -> TextLength | None:
     match expression(text):
         case exp.LTE(this=exp.Length(this=measured), expression=exp.Literal(this=most)):
-            inner = measured.this if isinstance(measured, exp.Trim) else measured
+            is_blank_padded = isinstance(measured, exp.Trim)
+            inner = measured.this if is_blank_padded else measured
+            while isinstance(inner, exp.Collate | exp.Paren):
+                inner = inner.this
             if isinstance(inner, exp.Column) and most.isdigit():
-                return TextLength(inner.name, int(most), inner is not measured)
+                return TextLength(inner.name, int(most), is_blank_padded)
     return None

@@ -8,13 +8,13 @@ commits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Table, TableName, fold
+from journal.model.schema import Column, Table, TableName, fold
 from journal.sql.relations import ident
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered
@@ -37,8 +37,7 @@ def kept_going(session: PostgresSession) -> Iterator[None]:
 def current_follows(session: PostgresSession, old: Table, new: Table) -> bool:
     """Rename the current view and its columns; False if it cannot be made again over itself."""
     width = len(old.columns)
-    kept = [(c.physical, column_type(c.type)) for c in new.columns[:width]]
-    if kept != [(c.physical, column_type(c.type)) for c in old.columns]:
+    if _shown(new.columns[:width]) != _shown(old.columns):
         return False
     pairs = zip(old.columns, new.columns, strict=False)
     actions: list[exp.Expr] = [
@@ -51,9 +50,13 @@ def current_follows(session: PostgresSession, old: Table, new: Table) -> bool:
 
 def journal_follows(session: PostgresSession, old: Table, new: Table) -> bool:
     """Rename the view of the journal; False if its columns are others now."""
-    there, now = ([(c.physical, column_type(c.type)) for c in t.stored] for t in (old, new))
-    same_names = old.format == new.format and there == now
+    same_names = old.format == new.format and _shown(old.stored) == _shown(new.stored)
     return same_names and _altered(session, old.journal_name, new.journal_name, [])
+
+
+def _shown(columns: Sequence[Column]) -> list[tuple[str, str, str | None]]:
+    """What a view keeps of its columns as long as it stands: names, types, collations."""
+    return [(c.physical, column_type(c.type), c.collation) for c in columns]
 
 
 def _altered(
