@@ -18,9 +18,26 @@ SETUP = (
     "CREATE INDEX plain_n ON named.plain (n DESC, id NULLS FIRST)",
     'CREATE TABLE "Home" (id SERIAL PRIMARY KEY)',
     "ALTER TABLE named.plain ALTER COLUMN id TYPE BIGINT",
+    "CREATE INDEX plain_with ON named.plain (n) INCLUDE (id)",
+    'CREATE TABLE named.texts (t VARCHAR(5) COLLATE "sv-x-icu", u VARCHAR(5), v TEXT)',
+    'ALTER TABLE named.texts ALTER COLUMN u TYPE VARCHAR(7) COLLATE "de-x-icu"',
+    'ALTER TABLE named.texts ALTER COLUMN t TYPE VARCHAR(6) COLLATE "en-US-x-icu"',
 )
 _TABLES = "information_schema.tables WHERE table_schema = 'named' ORDER BY table_name"
 QUESTIONS = (
+    (
+        "SELECT indkey::text, indnkeyatts, indnatts, pg_get_indexdef(indexrelid),"
+        " array_length(indclass, 1) FROM pg_index WHERE indexrelid = 'named.plain_with'::regclass"
+    ),
+    "SELECT attname FROM pg_attribute WHERE attrelid = 'named.plain_with'::regclass ORDER BY 1",
+    (
+        "SELECT column_name, collation_schema, collation_name, character_maximum_length"
+        " FROM information_schema.columns WHERE table_name = 'texts' ORDER BY column_name"
+    ),
+    (
+        "SELECT attname, collname FROM pg_attribute JOIN pg_collation c ON c.oid = attcollation"
+        " WHERE attrelid = 'named.texts'::regclass ORDER BY attnum"
+    ),
     # MikroORM: the comment of each table.
     (
         "SELECT table_name, (SELECT obj_description(c.oid) FROM pg_class c WHERE c.oid ="

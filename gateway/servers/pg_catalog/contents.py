@@ -18,6 +18,7 @@ from gateway.servers.pg_catalog.definitions import (
     ordered_term,
     quote_name,
 )
+from gateway.servers.pg_catalog.references import collation_number, put_referenced_indexes
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.shown_texts import shown_default, shown_expression, shown_query
 from gateway.servers.pg_catalog.user_types import UserDefinitions
@@ -102,7 +103,7 @@ class CatalogContents:
                 self._add_table(relation)
             else:
                 self._add_view(relation)
-        self._put_referenced_indexes()
+        put_referenced_indexes(self.rows)
         add_view_rules(self.rows, catalog)
         for sequence in catalog.sequences.values():
             self._add_sequence(sequence.name.schema, sequence.name.name, sequence)
@@ -247,18 +248,6 @@ class CatalogContents:
             condeferred=key.deferral is Deferral.INITIALLY,
         )  # fmt: skip
 
-    def _put_referenced_indexes(self) -> None:
-        """Say of foreign keys which index of the parent they rely on: JDBC lists no others."""
-        indexes: dict[tuple[int, tuple[int, ...]], int] = {}
-        for index in self.rows.get("pg_index", ()):
-            if index["indisunique"]:
-                place = (index["indrelid"], tuple(sorted(index["indkey"])))
-                indexes.setdefault(place, index["indexrelid"])
-        for constraint in self.rows.get("pg_constraint", ()):
-            if constraint["contype"] == "f":
-                place = (constraint["confrelid"], tuple(sorted(constraint["confkey"])))
-                constraint["conindid"] = indexes.get(place, 0)
-
     def _add_column(
         self,
         oid: int,
@@ -293,7 +282,9 @@ class CatalogContents:
             attcompression="", attnotnull=bool(column and column.not_null), atthasdef=has_default,
             atthasmissing=False, attidentity=identity, attgenerated=generated, attisdropped=False,
             attislocal=True, attinhcount=0, attstattarget=-1,
-            attcollation=100 if length is not None or field.oid == _TEXT else 0,
+            attcollation=collation_number(self.rows, column and column.collation)
+            if length is not None or field.oid == _TEXT
+            else 0,
         )  # fmt: skip
         if column is not None:
             self._describe(oid, "pg_class", place, column.comment)
@@ -301,24 +292,25 @@ class CatalogContents:
 
     def _add_index(
         self, table: Table, oid: int, name: str, numbers: list[int], *, is_unique: bool,
-        is_primary: bool = False, method: str = "", **more: Any,
+        is_primary: bool = False, method: str = "", included: Sequence[int] = (), **more: Any,
     ) -> None:  # fmt: skip
+        carried = [*numbers, *included]
         schema = numbering.schema_oid(table.name.schema, self._catalog)
         row = {
             "oid": oid, "relname": name, "relnamespace": schema, "relkind": "i",
-            "relam": ACCESS_METHODS.get(method, BTREE), "relnatts": len(numbers),
+            "relam": ACCESS_METHODS.get(method, BTREE), "relnatts": len(carried),
             "reltuples": -1.0, "relispopulated": True, **_ALIVE, **_NO_FLAGS,
         }  # fmt: skip
         self._add("pg_class", **row)
         self._add(
             "pg_index", indexrelid=oid, indrelid=numbering.relation_oid(table),
-            indnatts=len(numbers), indnkeyatts=len(numbers), indisunique=is_unique,
+            indnatts=len(carried), indnkeyatts=len(numbers), indisunique=is_unique,
             indisprimary=is_primary, indisexclusion=False, indimmediate=True,
             indisclustered=False, indisvalid=True, indcheckxmin=False, indisready=True,
-            indislive=True, indisreplident=False, indkey=numbers, indnullsnotdistinct=False,
+            indislive=True, indisreplident=False, indkey=carried, indnullsnotdistinct=False,
             **{"indcollation": [0] * len(numbers), "indoption": [0] * len(numbers), **more},
         )  # fmt: skip
-        for place, number in enumerate(numbers, 1):
+        for place, number in enumerate(carried, 1):
             named = table.columns[number - 1] if number else None
             shown = ResultColumn(
                 named.name if named else "expr", named.type if named else "VARCHAR"
@@ -340,11 +332,13 @@ class CatalogContents:
         predicate = found.predicate and self._expression(table, found.predicate)
         self._add_index(
             table, number, found.name, numbers, is_unique=found.unique, method=found.method,
+            included=[places[physical] for physical in found.included],
             indpred=predicate, indexprs=", ".join(computed) or None,
             indoption=[t.descending + 2 * t.nulls_first for t in found.terms],
         )  # fmt: skip
         ordered = [ordered_term(*pair) for pair in pairs]
-        text = index_definition(name, found, ordered, predicate)
+        included = [table.by_physical(physical).name for physical in found.included]
+        text = index_definition(name, found, ordered, predicate, included)
         self._add("index_definitions", oid=number, place=0, definition=text)
         for place, (shown, term) in enumerate(pairs, 1):
             if not term.is_column:

@@ -62,15 +62,20 @@ def ordered_term(shown: str, term: IndexTerm) -> str:
 
 
 def index_definition(
-    table: TableName, index: Index, terms: Sequence[str], predicate: str | None = None
+    table: TableName,
+    index: Index,
+    terms: Sequence[str],
+    predicate: str | None = None,
+    included: Sequence[str] = (),
 ) -> str:
     """``CREATE UNIQUE INDEX i ON public.t USING btree (a DESC, lower(b))``; terms are SQL."""
+    carried = f" INCLUDE ({_names(included)})" if included else ""
     where = f" WHERE {predicate}" if predicate else ""
     method = index.method if index.method in ACCESS_METHODS else "btree"
     return (
         f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {quote_name(index.name)} ON"
         f" {quote_name(table.schema)}.{quote_name(table.name)} USING {method}"
-        f" ({', '.join(terms)}){where}"
+        f" ({', '.join(terms)}){carried}{where}"
     )
 
 

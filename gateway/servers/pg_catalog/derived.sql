@@ -68,7 +68,7 @@ FROM (
     SELECT p.indexrelid, list(coalesce(o.oid, 0)::UBIGINT ORDER BY p.place) AS classes
     FROM (
         SELECT indexrelid, indrelid, unnest(indkey) AS number,
-            generate_subscripts(indkey, 1) AS place
+            generate_subscripts(indkey, 1) AS place, indnkeyatts
         FROM pgc.pg_index
     ) AS p
     LEFT JOIN pgc.pg_attribute AS a ON a.attrelid = CASE p.number WHEN 0 THEN p.indexrelid
@@ -78,6 +78,7 @@ FROM (
     LEFT JOIN pgc.pg_opclass AS o ON o.opcintype = CASE
         WHEN b.typtype = 'e' THEN 3500 WHEN b.typcategory = 'A' THEN 2277 WHEN b.oid = 1043 THEN 25
         ELSE b.oid END
+    WHERE p.place <= p.indnkeyatts
     GROUP BY p.indexrelid
 ) AS k
 WHERE k.indexrelid = i.indexrelid;

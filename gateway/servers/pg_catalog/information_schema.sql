@@ -35,17 +35,17 @@ FROM pgc.own_columns;
 CREATE VIEW pgc.standard_columns AS
 WITH shown_columns AS (
   SELECT attrelid, n.nspname, c.relname, c.relkind, attname, attnum, atttypid, atttypmod,
-    attnotnull, attidentity, attgenerated, adbin
+    attnotnull, attidentity, attgenerated, adbin, attcollation
   FROM pgc.pg_attribute
   JOIN pgc.pg_class c ON c.oid = attrelid
   JOIN pgc.pg_namespace n ON n.oid = relnamespace
   LEFT JOIN pgc.pg_attrdef d ON d.adrelid = attrelid AND d.adnum = attnum
   WHERE attnum > 0 AND relkind IN ('r', 'p', 'v')
   UNION ALL
-  SELECT 0, 'system', relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL
+  SELECT 0, 'system', relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL, 0
   FROM pgc.system_columns
   UNION ALL
-  SELECT 0, nspname, relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL
+  SELECT 0, nspname, relname, 'v', attname, attnum, atttypid, -1, false, '', '', NULL, 0
   FROM pgc.own_columns
 ), lengths AS (
   SELECT *, CASE WHEN atttypid IN (1042, 1043) AND atttypmod > 4 THEN atttypmod - 4 END AS length,
@@ -76,8 +76,10 @@ SELECT getvariable('pgc_database') AS table_catalog, c.nspname AS table_schema,
     WHEN atttypid IN (1083, 1114, 1184, 1186, 1266) THEN 6 END AS datetime_precision,
   NULL::VARCHAR AS interval_type, NULL::INTEGER AS interval_precision,
   NULL::VARCHAR AS character_set_catalog, NULL::VARCHAR AS character_set_schema,
-  NULL::VARCHAR AS character_set_name, NULL::VARCHAR AS collation_catalog,
-  NULL::VARCHAR AS collation_schema, NULL::VARCHAR AS collation_name,
+  NULL::VARCHAR AS character_set_name,
+  CASE WHEN o.oid IS NOT NULL THEN getvariable('pgc_database') END AS collation_catalog,
+  CASE WHEN o.oid IS NOT NULL THEN 'pg_catalog' END AS collation_schema,
+  o.collname AS collation_name,
   NULL::VARCHAR AS domain_catalog, NULL::VARCHAR AS domain_schema, NULL::VARCHAR AS domain_name,
   getvariable('pgc_database') AS udt_catalog, u.nspname AS udt_schema, k.typname AS udt_name,
   NULL::VARCHAR AS scope_catalog, NULL::VARCHAR AS scope_schema, NULL::VARCHAR AS scope_name,
@@ -94,6 +96,7 @@ FROM lengths c
 LEFT JOIN pgc.shown_types t ON t.oid = atttypid
 LEFT JOIN pgc.pg_type k ON k.oid = atttypid
 LEFT JOIN pgc.pg_namespace u ON u.oid = k.typnamespace
+LEFT JOIN pgc.pg_collation o ON o.oid = attcollation AND o.oid <> 100
 LEFT JOIN sequences q ON q.refobjid = attrelid AND q.refobjsubid = attnum AND attidentity <> ''
 ORDER BY attrelid, attnum;
 CREATE VIEW pgc.standard_constraints AS

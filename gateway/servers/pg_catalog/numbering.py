@@ -66,6 +66,11 @@ def type_oid(name: TableName) -> int:
     return _by_name("type", f"{name.schema}.{name.name}".lower())
 
 
+def collation_oid(name: str) -> int:
+    """The number of a collation of texts."""
+    return _by_name("collation", name)
+
+
 def row_type_oid(relation: int) -> int:
     """The number of the type that the rows of a relation are of."""
     return _by_name("row", str(relation))
