@@ -7,6 +7,7 @@
 (a, b) IN ((1, 2), (3, 4)) a = 1 AND b = 2 OR a = 3 AND b = 4; where only rows for which it is
                            true matter: a IN (1, 3) AND b IN (2, 4) AND (..)
 (a, b) IS NOT NULL         a IS NOT NULL AND b IS NOT NULL
+(a, b) = (SELECT x, y ..)  (SELECT a = v1 AND b = v2 FROM (SELECT x, y ..) AS q (v1, v2))
 
 Other stores compare rows as values in which NULL equals itself and is larger than all else. They
 find rows by conditions on single columns in few files.
@@ -17,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlglot import exp
+
+from journal.sql.relations import column, ident
 
 KINDS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is)
 _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -32,9 +35,13 @@ _WRITTEN_OUT_MAX = 50
 _COMPARED = "compares_rows"
 """Marks a list that the store may compare as it does, beside conditions that leave out NULL."""
 
+_QUERY = "row_of_query"
+
 
 def concerns_rows(node: exp.Expr) -> bool:
-    """True for two rows of as many values, and for a row that is in a list, or may be NULL."""
+    """True for two rows of as many values, one of which may be of a query, and for a row that is
+    in a list, or may be NULL.
+    """
     values = row_values(node.this)
     if not values or is_assignment(node):
         return False
@@ -47,7 +54,8 @@ def concerns_rows(node: exp.Expr) -> bool:
         if len(listed) > _LIST_MAX and not _is_filter(node):
             return False
         return all(len(row_values(item)) == len(values) for item in listed)
-    return len(row_values(node.expression)) == len(values)
+    other = node.expression
+    return len(row_values(other)) == len(values) or _row_query(other, len(values)) is not None
 
 
 def is_assignment(node: exp.Expr) -> bool:
@@ -59,6 +67,10 @@ def spell_rows(node: exp.Expr) -> None:
     """Put conditions on the values in the place of such a comparison."""
     left = row_values(node.this)
     made: exp.Expr
+    query = None if isinstance(node, exp.In) else _row_query(node.expression, len(left))
+    if query is not None:
+        _compare_inside(node, query, len(left))
+        return
     if isinstance(node, exp.In):
         made = _listed(node, left)
     elif isinstance(node, exp.Is):
@@ -71,6 +83,29 @@ def spell_rows(node: exp.Expr) -> None:
     else:
         made = _ordered(type(node), left, row_values(node.expression))
     node.replace(exp.Paren(this=made))
+
+
+def _row_query(node: exp.Expr, width: int) -> exp.Query | None:
+    """The query in parentheses that gives a row of as many values, more than one."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    query = node.this if isinstance(node, exp.Subquery) else None
+    outputs = query.selects if isinstance(query, exp.Query) else []
+    if width < 2 or len(outputs) != width or any(output.is_star for output in outputs):
+        return None
+    return query
+
+
+def _compare_inside(node: exp.Expr, query: exp.Query, width: int) -> None:
+    """Put a query over that query in the place of the comparison, which is made in it."""
+    names = [ident(f"v{place}") for place in range(1, width + 1)]
+    row = exp.Tuple(expressions=[column(name.name, _QUERY) for name in names])
+    compared = exp.Paren(this=type(node)(this=node.this.copy(), expression=row))
+    spell_rows(compared.this)
+    alias = exp.TableAlias(this=ident(_QUERY), columns=names)
+    source = exp.Subquery(this=query.copy(), alias=alias)
+    made = exp.Select(expressions=[compared.this]).from_(source, copy=False)
+    node.replace(exp.Subquery(this=made))
 
 
 def _nullity(node: exp.Is, values: Sequence[exp.Expr]) -> exp.Expr:

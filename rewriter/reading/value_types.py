@@ -231,8 +231,8 @@ class ValueTypes:
             of = self.of(node.this, depth).kind or ""
             return "DECIMAL" if of.startswith("DECIMAL") else "DOUBLE"
         if isinstance(node, exp.TimestampTrunc):
-            of = self.of(node.this, depth).kind
-            return "INTERVAL" if of == "TIME" else self._of_day(of)
+            cut = self.of(node.this, depth).kind
+            return "INTERVAL" if cut == "TIME" else self._of_day(cut)
         if isinstance(node, exp.ArrayAgg):
             return self._listed(node.this, depth)
         if isinstance(node, exp.Anonymous):

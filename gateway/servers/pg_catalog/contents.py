@@ -270,6 +270,7 @@ class CatalogContents:
             column.default not in {None, "NULL"} or bool(generated) or _is_serial(column)
         )
         type_oid = field.oid
+        order = column.collation if column is not None else None
         if column is not None:
             type_oid = _SPELLED.get(column.spelled or "", type_oid) if length is None else type_oid
             own = self._definitions.number_of(column.declared)
@@ -282,7 +283,7 @@ class CatalogContents:
             attcompression="", attnotnull=bool(column and column.not_null), atthasdef=has_default,
             atthasmissing=False, attidentity=identity, attgenerated=generated, attisdropped=False,
             attislocal=True, attinhcount=0, attstattarget=-1,
-            attcollation=collation_number(self.rows, column and column.collation)
+            attcollation=collation_number(self.rows, order)
             if length is not None or field.oid == _TEXT
             else 0,
         )  # fmt: skip

@@ -451,6 +451,8 @@ def test_null_in_rows_that_are_compared(store: Store) -> None:
     assert keys("(a, b) < (1, 2)") == [6]
     assert keys("(a, b) >= (1, 2)") == [1, 4]
     assert keys("(k, a, b) > (2, 1, 1)") == [3, 4, 6]
+    assert keys("(a, b) <> (SELECT 1, 2)") == keys("NOT (a, b) = (SELECT 1, 2)") == [4, 6]
+    assert keys("(k, a) = (SELECT max(k), 0 FROM t)") == [6]
     assert con.execute("SELECT (1, NULL) = (1, 2) AS x").fetchall() == [(None,)]
     query = "SELECT (a, b) IN ((1, NULL), (2, 1)) FROM t ORDER BY k"
     assert [x for (x,) in con.execute(query)] == [None, None, None, True, False]
