@@ -37,7 +37,7 @@ def kept_going(session: PostgresSession) -> Iterator[None]:
 def current_follows(session: PostgresSession, old: Table, new: Table) -> bool:
     """Rename the current view and its columns; False if it cannot be made again over itself."""
     width = len(old.columns)
-    if _shown(new.columns[:width]) != _shown(old.columns):
+    if _columns_of_view(new.columns[:width]) != _columns_of_view(old.columns):
         return False
     pairs = zip(old.columns, new.columns, strict=False)
     actions: list[exp.Expr] = [
@@ -50,11 +50,13 @@ def current_follows(session: PostgresSession, old: Table, new: Table) -> bool:
 
 def journal_follows(session: PostgresSession, old: Table, new: Table) -> bool:
     """Rename the view of the journal; False if its columns are others now."""
-    same_names = old.format == new.format and _shown(old.stored) == _shown(new.stored)
+    same_names = old.format == new.format and _columns_of_view(old.stored) == _columns_of_view(
+        new.stored
+    )
     return same_names and _altered(session, old.journal_name, new.journal_name, [])
 
 
-def _shown(columns: Sequence[Column]) -> list[tuple[str, str, str | None]]:
+def _columns_of_view(columns: Sequence[Column]) -> list[tuple[str, str, str | None]]:
     """What a view keeps of its columns as long as it stands: names, types, collations."""
     return [(c.physical, column_type(c.type), c.collation) for c in columns]
 
