@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import P_SNAPSHOT, Fetch, Query, Stage, StatementKind, StatementPlan, Step
+from journal.model.plan import P_SNAPSHOT, Append, Fetch, Query, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, View, fold
 from journal.model.trees import copy_tree, is_nested
 from journal.sql.relations import column, union_all, version_value
@@ -22,7 +22,7 @@ from rewriter.context import RewriteContext
 from rewriter.functions import is_aggregate
 from rewriter.name_resolution import find_table, is_cte, position_of, table_name
 from rewriter.reading.read_rewriter import Reads
-from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, old_name
+from rewriter.writing.changes import OLD_VERSION, ChangeSet, fused_query, old_name, per_change
 from rewriter.writing.claimed_views import ClaimedView
 from rewriter.writing.reference_values import column_places
 from rewriter.writing.target import AliasedTable
@@ -59,17 +59,18 @@ def rewrite_claims(ast: exp.Select, context: RewriteContext) -> StatementPlan:
                 tables[target.table.id] = target.table
                 found = _claimed_rows(ast, place, target, reads, alone=len(sources) == 1)
                 claimed.setdefault(target.table.id, []).append(found)
-    changes = []
-    for number, (table_id, queries) in enumerate(claimed.items()):
-        changes.append(ChangeSet(tables[table_id], f"p_claimed_{number}", True, True, frozenset()))
-        query = _each_once(tables[table_id], queries)
-        steps.append(Stage(changes[-1].stage, Query.of(query)))
+    is_alone = len(sources) == 1
     root = exp.Subquery(this=ast)
     reads.rewrite(root)
     steps.append(Fetch(Query.of(root.this)))
-    if not changes:
+    if not claimed:
         return reads.plan(StatementKind.READ, steps, None, "SELECT")
-    steps += [append_step(c) for c in changes]
+    for number, (table_id, queries) in enumerate(claimed.items()):
+        table, stage = tables[table_id], f"p_claimed_{number}"
+        changes = ChangeSet(table, stage, True, True, frozenset())
+        query = queries[0] if is_alone else _each_once(table, queries)
+        rows = fused_query(changes, [(stage, query)], ())
+        steps.append(Append(table_id, rows, per_change(changes)))
     plan = reads.plan(StatementKind.WRITE, steps, None, "SELECT")
     return replace(plan, writes=frozenset(t.name for t in tables.values()))
 

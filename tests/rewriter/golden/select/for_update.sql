@@ -8,66 +8,7 @@ INSERT INTO main.u VALUES (1, 'x'), (1, 'y');
 -- statement
 SELECT t.k, u.b FROM main.t JOIN main.u ON t.k = u.k WHERE t.a > 5 FOR UPDATE OF t;
 -- plan: embedded
--- 1. keep as "p_claimed_0"
-SELECT r."_palimpsest_o0", r."_palimpsest_o1", r."_palimpsest_ov"
-FROM (
-  SELECT i."_palimpsest_o0", i."_palimpsest_o1", i."_palimpsest_ov"
-  FROM (
-    SELECT t."k" AS _palimpsest_o0, t."a" AS _palimpsest_o1, t."_palimpsest_version" AS _palimpsest_ov
-    FROM (
-      SELECT o."k", o."a", o."version_number" AS "_palimpsest_version"
-      FROM (
-        SELECT "k", "a", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t1_base
-        UNION ALL
-        SELECT "k", "a", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t1_delta
-        WHERE "subsequent_version_number" IS NULL
-        UNION ALL
-        SELECT "k", "a", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t1_head
-        WHERE "subsequent_version_number" IS NULL
-      ) AS o
-      ANTI JOIN (
-        SELECT "k", "a", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t1_delta
-        UNION ALL
-        SELECT "k", "a", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t1_head
-      ) AS c
-        ON (c."k" = o."k" AND c."version_number" = o."version_number")
-        AND c."subsequent_version_number" > c."version_number"
-    ) AS "t"
-    JOIN (
-      SELECT o."k", o."b"
-      FROM (
-        SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t2_base
-        UNION ALL
-        SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t2_delta
-        WHERE "subsequent_version_number" IS NULL
-        UNION ALL
-        SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t2_head
-        WHERE "subsequent_version_number" IS NULL
-      ) AS o
-      ANTI JOIN (
-        SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t2_delta
-        UNION ALL
-        SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
-        FROM _palimpsest.t2_head
-      ) AS c
-        ON (c."_row_id" = o."_row_id" AND c."version_number" = o."version_number")
-        AND c."subsequent_version_number" > c."version_number"
-    ) AS "u" ON t.k = u.k
-    WHERE t.a > 5
-  ) AS i
-  WHERE i."_palimpsest_ov" <= MAKE_TIMESTAMPTZ($p_snapshot)
-) AS r
-QUALIFY ROW_NUMBER() OVER (PARTITION BY r."_palimpsest_o0") = 1;
--- 2. result
+-- 1. result
 SELECT t.k, u.b
 FROM (
   SELECT o."k", o."a"
@@ -118,7 +59,67 @@ JOIN (
     AND c."subsequent_version_number" > c."version_number"
 ) AS "u" ON t.k = u.k
 WHERE t.a > 5;
--- 3. append to main.t_journal
+-- 2. append to main.t_journal
+WITH p_claimed_0 AS MATERIALIZED (
+  SELECT r."_palimpsest_o0", r."_palimpsest_o1", r."_palimpsest_ov"
+  FROM (
+    SELECT i."_palimpsest_o0", i."_palimpsest_o1", i."_palimpsest_ov"
+    FROM (
+      SELECT t."k" AS _palimpsest_o0, t."a" AS _palimpsest_o1, t."_palimpsest_version" AS _palimpsest_ov
+      FROM (
+        SELECT o."k", o."a", o."version_number" AS "_palimpsest_version"
+        FROM (
+          SELECT "k", "a", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_base
+          UNION ALL
+          SELECT "k", "a", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_delta
+          WHERE "subsequent_version_number" IS NULL
+          UNION ALL
+          SELECT "k", "a", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_head
+          WHERE "subsequent_version_number" IS NULL
+        ) AS o
+        ANTI JOIN (
+          SELECT "k", "a", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_delta
+          UNION ALL
+          SELECT "k", "a", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t1_head
+        ) AS c
+          ON (c."k" = o."k" AND c."version_number" = o."version_number")
+          AND c."subsequent_version_number" > c."version_number"
+      ) AS "t"
+      JOIN (
+        SELECT o."k", o."b"
+        FROM (
+          SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t2_base
+          UNION ALL
+          SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t2_delta
+          WHERE "subsequent_version_number" IS NULL
+          UNION ALL
+          SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t2_head
+          WHERE "subsequent_version_number" IS NULL
+        ) AS o
+        ANTI JOIN (
+          SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t2_delta
+          UNION ALL
+          SELECT "k", "b", "_row_id", "version_number", "subsequent_version_number"
+          FROM _palimpsest.t2_head
+        ) AS c
+          ON (c."_row_id" = o."_row_id" AND c."version_number" = o."version_number")
+          AND c."subsequent_version_number" > c."version_number"
+      ) AS "u" ON t.k = u.k
+      WHERE t.a > 5
+    ) AS i
+    WHERE i."_palimpsest_ov" <= MAKE_TIMESTAMPTZ($p_snapshot)
+  ) AS r
+  QUALIFY ROW_NUMBER() OVER (PARTITION BY r."_palimpsest_o0") = 1
+)
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
