@@ -381,6 +381,9 @@ def _checked_text(sql: object) -> str:
             f"a statement is text, not {type(sql).__name__}",
             advice="pass a str",
         )
+    if not sql.isascii():
+        # Halves of surrogate pairs are no text: this raises UnicodeEncodeError for them.
+        sql.encode()
     return sql
 
 

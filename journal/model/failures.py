@@ -29,6 +29,13 @@ def coded(error: BaseException) -> PalimpsestError | None:
         return error
     if isinstance(error, OSError):
         return file_error(error)
+    if isinstance(error, UnicodeEncodeError):
+        half = error.object[error.start]
+        return PalimpsestError(
+            Code.DATA,
+            f"{half!r} is half of a surrogate pair, and no character of a text",
+            advice="write characters beyond U+FFFF whole",
+        )
     return next((say(error) for kind, say in _DRIVERS.items() if isinstance(error, kind)), None)
 
 

@@ -70,6 +70,16 @@ def test_a_failing_row_undoes_all(cursor: Cursor) -> None:
     assert cursor.fetchall() == [(sum(range(COUNT)),)]
 
 
+def test_half_of_a_surrogate_pair_is_no_text(cursor: Cursor) -> None:
+    half = "a\ud800b"
+    cursor.execute("CREATE TABLE texts (k INTEGER PRIMARY KEY, a VARCHAR)")
+    with pytest.raises(gateway.DataError, match="PAL-312"):
+        cursor.executemany("INSERT INTO texts VALUES (?, ?)", [(1, "ä"), (2, half)])
+    for sql, values in (("SELECT ?", (half,)), (f"SELECT '{half}'", ())):
+        with pytest.raises(gateway.DataError, match="PAL-312"):
+            cursor.execute(sql, values)
+
+
 @pytest.mark.long
 def test_executemany_runs_within_a_transaction(cursor: Cursor) -> None:
     cursor.execute("BEGIN")
