@@ -108,6 +108,11 @@ class ChunkCursor(PipelineCursor):
         """Run a statement; the server keeps how it runs one that comes ``often``."""
         super().execute(sql, parameters, prepare=None if often else False)
 
+    def copy_rows(self, sql: str, rows: bytes) -> None:
+        """Send rows to a COPY .. FROM STDIN."""
+        with self.copy(sql) as copy:
+            copy.write(rows)
+
     def roll_back(self) -> None:
         """Roll back; by a statement of its own the library would forget what the server keeps."""
         connection = self._conn

@@ -20,6 +20,8 @@ from journal.stores.postgres.types import sql_type
 
 FEW_ROWS_MAX = 200
 """More rows are sent once, into a temporary table whose size the server then knows."""
+INSTANT = "(TIMESTAMPTZ '1970-01-01 00:00:00+00' + {} * INTERVAL '1 microsecond')"
+"""How a query makes the moment of a version of its number, a BIGINT."""
 _PLAIN_TYPES = frozenset({"text", "bigint"})
 """Types whose values are text or whole numbers in Python."""
 _WITH = "WITH "
@@ -47,7 +49,7 @@ class ColumnValues:
 
     def output(self, place: str) -> str:
         """The column as an output of a query, of values in column ``place``."""
-        return f"{self.output_format.format(place)} AS {_quote(self.name)}"
+        return f"{self.output_format.format(place)} AS {quoted(self.name)}"
 
 
 def columns_of_arrow(rows: pa.Table) -> list[ColumnValues]:
@@ -79,11 +81,11 @@ class FewRows:
 
     def show(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries read columns of values as relation ``name``."""
-        self._shown[_quote(name)] = columns
+        self._shown[quoted(name)] = columns
 
     def hide(self, name: str) -> bool:
         """Forget a relation; False if there is none of that name."""
-        return self._shown.pop(_quote(name), None) is not None
+        return self._shown.pop(quoted(name), None) is not None
 
     def given_with(self, text: Text, values: list[Any]) -> tuple[str, list[Any]]:
         """The text of a query and its values, with those of the rows that it reads."""
@@ -98,7 +100,8 @@ class FewRows:
 
 
 @lru_cache(maxsize=4096)
-def _quote(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as it is, as text for the server."""
     return str(rendered(ident(name)).sql)
 
 

@@ -31,13 +31,11 @@ from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.postgres.enums import Enums, enums_in
-from journal.stores.postgres.few_rows import FEW_ROWS_MAX, ColumnValues
+from journal.stores.postgres.few_rows import FEW_ROWS_MAX, INSTANT, ColumnValues
 from journal.stores.postgres.layout import count_rows, drop_rows, spread
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import Text, rendered
 from journal.stores.postgres.types import column_type
-
-_INSTANT = "(TIMESTAMPTZ '1970-01-01 00:00:00+00' + {} * INTERVAL '1 microsecond')"
 
 
 def held_query(table: Table, query: Query, rows_max: int | None) -> Query:
@@ -129,7 +127,7 @@ def _forms(table: Table, fields: Fields) -> tuple[tuple[tuple[str, str, str], ..
     """Name, type sent and output of each column, and the enums among their types."""
     shown = [(physical, "text", f"{{}}::{column_type(kind)}") for physical, kind in fields]
     bigint = table.format.version_type is VersionType.BIGINT
-    shown += [(end, "bigint", "{}" if bigint else _INSTANT) for end in _ends(table)]
+    shown += [(end, "bigint", "{}" if bigint else INSTANT) for end in _ends(table)]
     return tuple(shown), tuple(enum for _, kind in fields for enum in enums_in(kind))
 
 

@@ -28,6 +28,7 @@ from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import intervals, whole_numbers
 from journal.stores.postgres.brief_queries import note_run
+from journal.stores.postgres.copied_rows import copied_text, query_of_no_rows
 from journal.stores.postgres.cursor import (
     BEGIN_STATEMENT,
     SPENT,
@@ -51,6 +52,7 @@ from journal.stores.postgres.few_rows import (
     FewRows,
     columns_of_arrow,
     query_of_values,
+    quoted,
 )
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pipeline_cursor import (
@@ -390,8 +392,14 @@ class PostgresSession(FetchedRows):
 
     def show_columns(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries of this transaction read columns of values as a temporary table."""
-        given = {f"c{i}": column.values for i, column in enumerate(columns)}
-        self.put(temporary(name, Text(query_of_values(columns), tuple(given))), given)
+        rows = copied_text(columns)
+        if rows is None:
+            given = {f"c{i}": column.values for i, column in enumerate(columns)}
+            self.put(temporary(name, Text(query_of_values(columns), tuple(given))), given)
+        else:
+            self.put(temporary(name, Text(query_of_no_rows(columns), ())), {})
+            with mapped():
+                self._cursor.copy_rows(f"COPY {quoted(name.casefold())} FROM STDIN", rows)
         self._know_size(name)
 
     def _know_size(self, name: str) -> None:
