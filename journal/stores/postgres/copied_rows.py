@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from journal.stores.postgres.few_rows import INSTANT, ColumnValues, quoted
+from journal.stores.postgres.few_rows import INSTANT, ColumnValues, quoted_name
 
 _CAST = re.compile(r"\{\}::([^{}]+)")
 _NULL = r"\N"
@@ -39,7 +39,7 @@ _TEXTS: dict[str, tuple[tuple[type, ...], Callable[[Any], str]]] = {
 
 def query_of_no_rows(columns: Sequence[ColumnValues]) -> str:
     """A query whose columns are those that COPY fills."""
-    outputs = [f"NULL::{_copied_type(column)} AS {quoted(column.name)}" for column in columns]
+    outputs = [f"NULL::{_copied_type(column)} AS {quoted_name(column.name)}" for column in columns]
     return f"SELECT {', '.join(outputs)} WHERE FALSE"
 
 

@@ -49,7 +49,7 @@ class ColumnValues:
 
     def output(self, place: str) -> str:
         """The column as an output of a query, of values in column ``place``."""
-        return f"{self.output_format.format(place)} AS {quoted(self.name)}"
+        return f"{self.output_format.format(place)} AS {quoted_name(self.name)}"
 
 
 def columns_of_arrow(rows: pa.Table) -> list[ColumnValues]:
@@ -81,11 +81,11 @@ class FewRows:
 
     def show(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries read columns of values as relation ``name``."""
-        self._shown[quoted(name)] = columns
+        self._shown[quoted_name(name)] = columns
 
     def hide(self, name: str) -> bool:
         """Forget a relation; False if there is none of that name."""
-        return self._shown.pop(quoted(name), None) is not None
+        return self._shown.pop(quoted_name(name), None) is not None
 
     def given_with(self, text: Text, values: list[Any]) -> tuple[str, list[Any]]:
         """The text of a query and its values, with those of the rows that it reads."""
@@ -100,7 +100,7 @@ class FewRows:
 
 
 @lru_cache(maxsize=4096)
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name as it is, as text for the server."""
     return str(rendered(ident(name)).sql)
 

@@ -52,7 +52,7 @@ from journal.stores.postgres.few_rows import (
     FewRows,
     columns_of_arrow,
     query_of_values,
-    quoted,
+    quoted_name,
 )
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pipeline_cursor import (
@@ -399,7 +399,7 @@ class PostgresSession(FetchedRows):
         else:
             self.put(temporary(name, Text(query_of_no_rows(columns), ())), {})
             with mapped():
-                self._cursor.copy_rows(f"COPY {quoted(name.casefold())} FROM STDIN", rows)
+                self._cursor.copy_rows(f"COPY {quoted_name(name.casefold())} FROM STDIN", rows)
         self._know_size(name)
 
     def _know_size(self, name: str) -> None:
