@@ -183,7 +183,8 @@ class Settings:
         if key in _CHOICES:
             return self._replaced(key, _chosen(key, value))
         if key == "timezone":
-            return self._replaced(key, zone_name(str(value)))
+            is_posix = self.dialect in {"postgres", "postgresql"}
+            return self._replaced(key, zone_name(str(value), is_posix=is_posix))
         return self._replaced(key, str(value) or None)
 
     def _is_custom(self, key: str) -> bool:
@@ -264,16 +265,30 @@ def _settable() -> list[Field[Any]]:
     return [f for f in fields(Settings) if "about" in f.metadata]
 
 
-def zone_name(text: str) -> str | None:
-    """The name of a time zone, or of an offset of whole hours; None: that of the process."""
+def zone_name(text: str, *, is_posix: bool) -> str | None:
+    """The name of a time zone, or of an offset of whole hours; None: that of the process.
+
+    ``is_posix``: UTC-05 and -05:00 lie east of Greenwich, as for PostgreSQL, which reads -5 alone
+    by the signs of ISO. Raises SETTING_VALUE for such a distance that is no whole hour.
+    """
     if text.upper() in {"", "LOCAL", "DEFAULT", "SYSTEM"}:
         return None
+    distance = _POSIX.fullmatch(text) if is_posix else None
     offset = _OFFSET.fullmatch(text)
-    if offset is None:
+    if distance is not None:
+        if distance[3] not in {None, "00"}:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"timezone is a name or an offset of whole hours, not {text!r}",
+                advice="name a place, such as Asia/Kolkata",
+            )
+        sign, hours = distance[1] or "+", int(distance[2])
+    elif offset is not None:
+        # In names of this kind the sign says how far Greenwich is behind.
+        sign, hours = "-" if offset[1] == "+" else "+", int(offset[2])
+    else:
         return text
-    hours = int(offset[2])
-    # In names of this kind the sign says how far Greenwich is behind.
-    return "UTC" if not hours else f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}"
+    return "UTC" if not hours else f"Etc/GMT{sign}{hours}"
 
 
 _DURATIONS = frozenset(
@@ -314,6 +329,7 @@ _CHOICES: dict[str, tuple[dict[str, str], str]] = {
 }
 """What a value may be, as it is given and as it is kept, and advice."""
 _DUCKDB_ONLY = frozenset(_CHOICES) - {"suppressed_rows", "default_transaction_read_only"}
+_POSIX = re.compile(r"(?:[A-Za-z]{3,}(?=[-+\d])|(?=[-+]\d+:))([+-]?)(\d{1,2})(?::(\d\d))?")
 _OFFSET = re.compile(r"([+-])(\d{1,2})(?::?00)?")
 _ALIASES = {
     "search_path": "schema",

@@ -223,7 +223,8 @@ def _zone(value: list[Token], parse: ParseTokens) -> exp.Expr | None:
     """The zone of SET TIME ZONE: a name, hours ahead of Greenwich, or an INTERVAL of them."""
     words = _words(value)
     if words[0] == "INTERVAL" and len(value) > 1:
-        return exp.Literal.string(value[1].text)
+        # Hours alone count by the signs of ISO in every dialect, as an interval does.
+        return exp.Literal.string(value[1].text.removesuffix(":00"))
     sign = words[0] if words[0] in {"+", "-"} else ""
     if value[-1].token_type is TokenType.NUMBER and len(value) == 1 + bool(sign):
         return exp.Literal.string(f"{sign or '+'}{value[-1].text}")

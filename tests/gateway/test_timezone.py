@@ -88,6 +88,26 @@ def test_spellings(run: Client, statement: str, zone: str | None) -> None:
     assert run("SHOW timezone") == [(zone,)]
 
 
+@pytest.mark.parametrize(
+    ("zone", "here"),
+    [
+        ("'UTC-05:00'", 17),
+        ("'-05:00'", 17),
+        ("'EST5'", 7),
+        ("'-5'", 7),
+        ("-5", 7),
+        ("INTERVAL '-05:00' HOUR TO MINUTE", 7),
+    ],
+)
+def test_signs_are_those_of_posix_for_postgresql(tmp_path: Path, zone: str, here: int) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", dialect="postgres") as con:
+        con.execute(f"SET TIME ZONE {zone}")
+        query = "SELECT extract(hour FROM '2024-06-01 12:00+00'::timestamptz)"
+        assert con.execute(query).fetchall() == [(here,)]
+        with pytest.raises(gateway.Error, match="PAL-222"):
+            con.execute("SET TIME ZONE 'UTC-05:30'")
+
+
 def test_unknown_zone_is_refused_and_changes_nothing(run: Client) -> None:
     assert run.error("SET timezone = 'Nowhere/Town'")[1] == "22023"
     assert run("SHOW timezone") == [("UTC",)]
