@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
@@ -59,7 +60,7 @@ class PgCatalogDatabase:
 
     def __init__(self) -> None:
         self._engine = MemoryDatabase()
-        self._rows: dict[str, Rows] = {}
+        self._held: dict[str, bytes] = {}
         self._is_made = False
         self._variables: dict[str, Any] = {}
 
@@ -75,7 +76,7 @@ class PgCatalogDatabase:
                 engine.run(f"SET VARIABLE pgc_{name} = $1", [value])
         if not self._is_made:
             self._make()
-        changed = {name for name in _columns() if rows.get(name, ()) != self._rows.get(name, ())}
+        changed = {n for n in _columns() if _digest(rows.get(n, ())) != self._held.get(n)}
         if changed:
             for name in changed | derived_relations():
                 self.replace(name, rows.get(name, ()))
@@ -94,7 +95,7 @@ class PgCatalogDatabase:
             used = [column for column in columns if any(column in row for row in rows)]
             found = {column: pa.array([row.get(column) for row in rows]) for column in used}
             self._engine.insert(f"pgc.{name}", pa.table(found))
-        self._rows[name] = rows
+        self._held[name] = _digest(rows)
 
     def query(self, sql: str, values: Sequence[Any]) -> tuple[list[ResultColumn], pa.Table]:
         """The columns and the rows of a query; raises NOT_SUPPORTED for one that it cannot run."""
@@ -132,6 +133,11 @@ class IdleDatabases:
                 self._idle.append(database)
                 return
         database.close()
+
+
+def _digest(rows: Rows) -> bytes:
+    """Tells rows from others; the rows themselves would take more memory than the relations."""
+    return blake2b(repr([*rows]).encode(), digest_size=16).digest()
 
 
 @cache
