@@ -58,6 +58,12 @@ VOLATILE_FUNCTIONS = frozenset(
     "gen_random_uuid nextval rand randn random setseed uuid uuidv4 uuidv7".split()
 )
 """Functions that give another value at each call, within one statement, too."""
+MASKING_FUNCTIONS = frozenset(
+    {"md5", "sha", "sha1", "sha2", "sha224", "sha256", "sha384", "sha512", "crc32", "hash"}
+    | {"xxhash64", "murmur_hash", "mask", "mask_hash", "mask_first_n", "mask_last_n"}
+    | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
+)
+"""Functions whose values do not show what they are computed from."""
 CATALOG_FUNCTIONS = {
     "duckdb_columns": "info_duckdb_columns",
     "duckdb_constraints": "info_duckdb_constraints",

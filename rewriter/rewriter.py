@@ -26,7 +26,11 @@ from rewriter.definitions.policy_dependents import check_policy_sources
 from rewriter.definitions.user_types import expand_types
 from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
 from rewriter.lineage.executed.trace import StatementTrace
-from rewriter.lineage.inherited_tags import trace_writes, with_inherited_tags
+from rewriter.lineage.inherited_tags import (
+    converted_columns,
+    trace_writes,
+    with_inherited_tags,
+)
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_claim, point_insert, point_plan
 from rewriter.query_settings import apply_settings
@@ -255,9 +259,10 @@ def rewrite(
         return with_inherited_tags(plan, traced, context)
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:
+            filled = traced or converted_columns(ast, context)
             plan = _finished(rule(ast, context), context)
             check_plan(plan, context)
-            return with_inherited_tags(plan, traced, context)
+            return with_inherited_tags(plan, filled, context)
     name = " ".join([ast.key.upper(), kind]).strip()
     raise PalimpsestError(
         Code.NOT_SUPPORTED,

@@ -10,6 +10,7 @@ from journal.model.access import TableTag
 from journal.model.lineage import WHOLE
 from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
 from rewriter.context import RewriteContext, no_scan_info
+from rewriter.definitions.shown_columns import columns_showing
 from rewriter.lineage.inherited_tags import TagReader
 
 COLUMNS = "schema table column tag kind origin path"
@@ -37,6 +38,11 @@ def _of_table(table: Table, seen: SystemViewSource) -> Iterator[Row]:
         path = [_place_name(place, seen.catalog) for place in places]
         kind = "inherited" if one.source else "set"
         yield (table.name.schema, table.name.name, name, one.tag, kind, path[0], path)
+        for made in sorted(columns_showing(table, one.column) - {one.column}):
+            way = [*path, _place_name((table.id, made), seen.catalog)]
+            shown = _column_name(table, made)
+            row = (table.name.schema, table.name.name, shown, one.tag, "inherited")
+            yield (*row, path[0], way)
 
 
 def _of_view(view: Relation, seen: SystemViewSource) -> Iterator[Row]:

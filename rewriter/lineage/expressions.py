@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
+from rewriter.functions import MASKING_FUNCTIONS
 from rewriter.lineage.scope import Scope, fold
 from rewriter.lineage.sources import (
     AGGREGATION,
@@ -24,11 +25,6 @@ from rewriter.lineage.sources import (
 )
 
 ReadQuery = Callable[[exp.Expr, Scope], Relation]
-_MASKS = frozenset(
-    {"md5", "sha", "sha1", "sha2", "sha224", "sha256", "sha384", "sha512", "crc32", "hash"}
-    | {"xxhash64", "murmur_hash", "mask", "mask_hash", "mask_first_n", "mask_last_n"}
-    | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
-)
 _KEYWORDS = frozenset({"default", "grouping__id"})
 _WINDOWS_MAX = 16
 _SAME = (exp.Alias, exp.Paren, exp.PivotAlias)
@@ -99,7 +95,9 @@ class ExpressionReader:
             if not isinstance(node, _OF_DIFFERENT) and not isinstance(node.this, exp.Distinct):
                 self.counts = True
             return passed(self._parts(node), AGGREGATION, masking=isinstance(node, exp.Count))
-        return passed(self._parts(node), TRANSFORMATION, masking=_name_of(node) in _MASKS)
+        return passed(
+            self._parts(node), TRANSFORMATION, masking=_name_of(node) in MASKING_FUNCTIONS
+        )
 
     def _column(self, node: exp.Column) -> Sources:
         if isinstance(node.this, exp.Star) or self._is_keyword(node):

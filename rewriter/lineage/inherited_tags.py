@@ -19,12 +19,15 @@ from journal.model.plan import Change, StatementPlan
 from journal.model.schema import Relation, Table, View, fold, relation_key
 from journal.sql.dialects import stored
 from rewriter.context import RewriteContext
+from rewriter.definitions.shown_columns import columns_showing, columns_shown
 from rewriter.lineage.executed.relations_made import named_as_made, relations_made
 from rewriter.lineage.executed.targets_written import UNTRACEABLE, targets_written
 from rewriter.lineage.scope import Scope
 from rewriter.lineage.session_tables import SessionTables, full_name, without_history_calls
 from rewriter.lineage.sources import DIRECT, ColumnSource
 from rewriter.lineage.targets import ColumnTarget
+from rewriter.lineage.trigger_tags import passed_by_triggers
+from rewriter.name_resolution import table_name
 
 _FILLING = (exp.Insert, exp.Update, exp.Merge, exp.MultitableInserts, exp.Create, exp.Copy)
 """Statements that put values into columns."""
@@ -56,6 +59,24 @@ def trace_writes(
     return targets_written(ast, tables), tables.found
 
 
+def converted_columns(ast: exp.Expr, context: RewriteContext) -> tuple[ColumnTarget, ...]:
+    """The columns of a table whose ALTER .. TYPE .. USING fills one with what others show."""
+    node = ast.find(exp.Table) if isinstance(ast, exp.Alter) else None
+    table = None if node is None else context.catalog.get(table_name(node, context))
+    if not isinstance(table, Table):
+        return ()
+    name, sources = full_name(table.name), dict[str, tuple[ColumnSource, ...]]()
+    for action in ast.args.get("actions") or ():
+        using = action.args.get("using") if isinstance(action, exp.AlterColumn) else None
+        if isinstance(using, exp.Expr):
+            used = {fold(c.name) for c in columns_shown(using)} - {fold(action.name)}
+            sources[fold(action.name)] = tuple(ColumnSource(name, c) for c in sorted(used))
+    if not any(sources.values()):
+        return ()
+    columns = [fold(c.name) for c in table.columns]
+    return tuple(ColumnTarget(name, column, sources.get(column, ())) for column in columns)
+
+
 def with_inherited_tags(
     plan: StatementPlan, traced: Sequence[ColumnTarget], context: RewriteContext
 ) -> StatementPlan:
@@ -71,6 +92,11 @@ def with_inherited_tags(
         if isinstance(target, Table) and target.materialized is None:
             for tag in _missing(written, target, plan, reader):
                 added.setdefault(written.table, {})[tag] = None
+    for name in dict.fromkeys(written.table for written in traced):
+        target = reader.relation(name)
+        if isinstance(target, Table) and target.triggers:
+            for tag in passed_by_triggers(target, tuple(added.get(name, {})), context):
+                added.setdefault(name, {})[tag] = None
     if not added:
         return plan
     steps, notices = list(plan.steps), list(plan.notices)
@@ -117,11 +143,11 @@ class TagReader:
         physical = {fold(c.name): c.physical for c in table.columns}.get(column)
         if physical is None:
             return frozenset(TagSource(t.tag, table.id, t.column) for t in tags)
-        meant = [t for t in tags if t.column in ("", physical)]
+        meant = [t for t in tags if not t.column or physical in columns_showing(table, t.column)]
         if self.context.catalog.is_own(table.name):
             # A temporary table is gone soon: what comes of it comes from where its rows came from.
             return frozenset(TagSource(t.tag, t.source, t.source_column) for t in meant)
-        return frozenset(TagSource(t.tag, table.id, physical) for t in meant)
+        return frozenset(TagSource(t.tag, table.id, t.column or physical) for t in meant)
 
     def of_all(self, tables: Iterable[int]) -> frozenset[TagSource]:
         """The tags of all tables of some ids."""

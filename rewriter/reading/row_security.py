@@ -29,6 +29,7 @@ from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, cast, named, select, where
 from rewriter.context import RewriteContext
 from rewriter.definitions.policy_sources import columns_of_row, outer_queries
+from rewriter.definitions.shown_columns import columns_showing
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.definitions.tags import mask_place
 from rewriter.name_resolution import INTERNAL, position_of
@@ -81,13 +82,17 @@ class RowSecurity:
                 masks[policy.column] = value
             else:
                 conditions[policy.of] = value
+        done: set[tuple[str, str]] = set()
         for mask in of_tags:
             shown = {
                 one.column: _for_role(stored_expression(one.expression), rights)
                 for one in mask.masks
             }
+            behind = columns_showing(table, mask.column)
             for stored in table.columns:
-                if mask.column in ("", stored.physical):
+                place = (fold(mask.tag), stored.physical)
+                if place not in done and (not mask.column or stored.physical in behind):
+                    done.add(place)
                     before = masks.get(stored.physical, column(stored.physical))
                     masks[stored.physical] = _tag_masked(stored, before, shown)
         known = {c.physical for c in table.columns}

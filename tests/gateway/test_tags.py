@@ -156,3 +156,41 @@ def test_bypassrls_lifts_no_mask_of_a_tag(tmp_path: Path) -> None:
     con.execute("SET ROLE ann")
     assert _rows(con, "SELECT DISTINCT mail FROM t") == [("x",)]
     con.close()
+
+
+def test_what_a_row_computes_of_tagged_columns_is_masked(tmp_path: Path) -> None:
+    """Generated columns show others, whenever those are tagged; triggers and USING fill some."""
+    con = gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True, dialect="postgres")
+    for sql in (
+        (
+            "CREATE TABLE t (k INTEGER PRIMARY KEY, mail TEXT, low TEXT GENERATED ALWAYS AS"
+            " (lower(mail)) STORED, hashed TEXT GENERATED ALWAYS AS (md5(mail)) STORED, note TEXT,"
+            " kind TEXT, size INTEGER)"
+        ),
+        (
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+            " IF NEW.mail <> '' THEN NEW.size := 1; END IF; NEW.note := OLD.mail; RETURN NEW; END $$"
+        ),
+        "CREATE TRIGGER f BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f()",
+        "ALTER TABLE t ALTER COLUMN mail SET TAG PII",
+        "ALTER TAG PII SET MASKING POLICY (left(value, 1))",
+        "INSERT INTO t (k, mail, kind) VALUES (1, 'Secret', 'x')",
+        "UPDATE t SET k = 2",
+        "ALTER TABLE t ALTER COLUMN kind TYPE TEXT USING kind || mail",
+        "CREATE TABLE copy AS SELECT low FROM t",
+        "CREATE ROLE ann",
+        "GRANT SELECT ON t TO ann",
+        "GRANT SELECT ON copy TO ann",
+    ):
+        con.execute(sql)
+    tagged = 'SELECT "table", "column", origin FROM system.tags WHERE kind = \'inherited\''
+    assert _rows(con, tagged) == [
+        (*("copy", "low"), "main.t.mail"),
+        *(("t", name, "main.t.mail") for name in ("kind", "low", "note")),
+    ]
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT k, mail, low, note, kind, size FROM t") == [
+        (2, "S", "s", "S", "x", 1)
+    ]
+    assert _rows(con, "SELECT length(hashed) FROM t") == [(32,)]
+    assert _rows(con, "SELECT low FROM copy") == [("s",)]
