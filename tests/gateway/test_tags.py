@@ -169,7 +169,8 @@ def test_what_a_row_computes_of_tagged_columns_is_masked(tmp_path: Path) -> None
         ),
         (
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            " IF NEW.mail <> '' THEN NEW.size := 1; END IF; NEW.note := OLD.mail; RETURN NEW; END $$"
+            " IF NEW.mail <> '' THEN NEW.size := 1; END IF;"
+            " NEW.note := OLD.mail; RETURN NEW; END $$"
         ),
         "CREATE TRIGGER f BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f()",
         "ALTER TABLE t ALTER COLUMN mail SET TAG PII",
