@@ -112,6 +112,9 @@ def _type_name(node: exp.Cast) -> str:
     kind = node.to
     while kind.is_type(exp.DType.ARRAY) and kind.expressions:
         kind = kind.expressions[0]
+    if kind.this is exp.DType.USERDEFINED:
+        named = kind.args.get("kind")
+        return named.name if isinstance(named, exp.Expr) else str(named).rpartition(".")[2]
     return (
         _TYPES.get(kind.this.name, kind.this.name.lower())
         if isinstance(kind.this, exp.DType)

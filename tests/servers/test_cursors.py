@@ -98,3 +98,8 @@ def test_cursors_of_drivers_take_parameters(server: Server, options: dict[str, b
             if "scrollable" in options:
                 cursor.scroll(0, mode="absolute")
                 assert cursor.fetchone() == (3,)
+
+
+def test_a_cursor_without_a_query_is_an_error_of_syntax(server: Server) -> None:
+    with psycopg.connect(server.dsn) as con, pytest.raises(psycopg.errors.SyntaxError):
+        con.execute("DECLARE c CURSOR FOR ")

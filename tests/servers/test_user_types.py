@@ -120,3 +120,16 @@ def test_labels_come_in_binary_under_the_number_of_their_type(
         )
         assert taken.status == psycopg.pq.ExecStatus.TUPLES_OK, taken.error_message
         assert (taken.get_value(0, 0), taken.get_value(0, 1)) == (b"sad", b"{ok}")
+
+
+def test_a_cast_tells_its_enum(both: tuple[psycopg.Connection, psycopg.Connection]) -> None:
+    for query, values in (
+        ("SELECT 'sad'::kinds.mood", ()),
+        ("SELECT %s::kinds.mood", ("ok",)),
+    ):
+        told = []
+        for con in both:
+            ((name, number, *_),) = con.execute(query, values).description or ()
+            found = con.execute("SELECT typname FROM pg_type WHERE oid = %s", (number,)).fetchone()
+            told.append((name, found))
+        assert told[0] == told[1], query

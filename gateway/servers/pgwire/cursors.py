@@ -78,9 +78,16 @@ def cursor_command(text: str) -> CursorCommand | None:
         return None
     if found := _DECLARE.fullmatch(text):
         words = found["options"].upper().split()
+        query = found["query"].strip().rstrip(";")
+        if not query:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "syntax error at end of input: a cursor has a query",
+                advice="DECLARE c CURSOR FOR SELECT ..",
+            )
         return DeclareCursor(
             _unquoted(found["name"]),
-            found["query"].rstrip().rstrip(";"),
+            query,
             scrolls="SCROLL" in words and "NO" not in words,
             holds=(found["hold"] or "").upper() == "WITH",
         )

@@ -60,7 +60,7 @@ def _of_value(
         return field
     if isinstance(value, exp.Placeholder) and oids.get(value.name) in _SENT_AS_TEXT:
         return replace(field, oid=oids[value.name])
-    if isinstance(value, exp.Cast) and value.is_type(exp.DType.USERDEFINED):
+    if isinstance(value, exp.Cast) and value.to.this is exp.DType.USERDEFINED:
         number = enum_number(value.to.sql("postgres"))
         return field if number is None else replace(field, oid=number, size=types.ENUM_SIZE)
     return field
