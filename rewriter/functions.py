@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import Dialect, exp
 
+from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.name_resolution import position_of
@@ -272,8 +273,8 @@ def is_table_function(node: exp.Expr) -> bool:
     return function_name(node).replace("_", "") in _KNOWN
 
 
-def check_table_function(node: exp.Expr) -> None:
-    """Raise NOT_SUPPORTED unless a call may be a source of rows."""
+def check_table_function(node: exp.Expr, capabilities: Capabilities | None = None) -> None:
+    """Raise NOT_SUPPORTED unless a call may be a source of rows of a store that can do so much."""
     if isinstance(node, exp.Values | exp.Explode | exp.GenerateSeries | exp.Unnest):
         return
     name = function_name(node)
@@ -282,6 +283,13 @@ def check_table_function(node: exp.Expr) -> None:
             Code.NOT_SUPPORTED,
             f"the table function {name} is not supported",
             advice="supported are " + ", ".join(TABLE_FUNCTIONS),
+            position=position_of(node),
+        )
+    if name in HISTOGRAMS and capabilities is not None and capabilities.postgres_functions:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a PostgreSQL store has no table function {name}",
+            advice="count the rows of each value: SELECT c, count(*) FROM t GROUP BY c",
             position=position_of(node),
         )
     if not reads_cte(node):

@@ -414,7 +414,7 @@ class Reads:
             replace_source(node, self._supplied(*supplied), name)
             return
         if name not in HISTORY_FUNCTIONS:
-            check_table_function(node.this)
+            check_table_function(node.this, self.context.capabilities)
             return
         call = history_call(node.this)
         moments = [self.point(p) for p in call.points]

@@ -62,7 +62,7 @@ def _count_cte(table: exp.Table, call: exp.Anonymous) -> None:
     others = {k: v for k, v in table.args.items() if v and k not in {"this", "db", "catalog"}}
     alias = others.pop("alias", None) or exp.TableAlias(this=ident(call.name.lower()))
     query = exp.select("*").from_(exp.Table(this=call.copy()))
-    query = query.with_(exp.to_identifier(COUNTED, quoted=True), as_=rows, copy=False)
+    query = query.with_(exp.TableAlias(this=ident(COUNTED)), as_=rows, copy=False)
     table.replace(exp.Subquery(this=query, alias=alias, **others))
 
 

@@ -31,6 +31,8 @@ QUERIES = (
     ("SELECT strftime(DATE '2024-01-02', s) FROM t", "formats of moments"),
     ("SELECT arg_max(a, s) OVER () FROM t", "FILTER or OVER"),
     ("SELECT * FROM t POSITIONAL JOIN t AS u", "POSITIONAL"),
+    ("SELECT * FROM histogram(t, a)", "histogram"),
+    ("SELECT * FROM histogram('t', a)", "histogram"),
     ("SELECT * FROM 'file.parquet'", ""),
 )
 
