@@ -71,6 +71,9 @@ def tokens(sql: str, dialect: str) -> list[Token]:
     found = _TOOLS.tokenizers.get(dialect)
     if found is None:
         found = _TOOLS.tokenizers[dialect] = _tokenizer(dialect)(dialect=dialect)
+    if sql.endswith("''") and "$" in sql:
+        # Behind a dollar sqlglot asks what follows a doubled quote.
+        sql += " "
     if _LIKE_A_TAG.search(sql) is None or _MARK in sql:
         return found.tokenize(sql)
     return [_with_dollar(token) for token in found.tokenize(_PARAMETER.sub(_MARK, sql))]

@@ -19,13 +19,15 @@ _TEXTS = {
     "UPDATE t SET a=$1 WHERE b='$1,$2' /* $3,$4 */": (0,),
     'SELECT $1,$$ $2,$3 $$,$x$b$x$, "a$1,$2"': (0,),
     "SELECT $1::integer+$2::integer": (0, 1),
+    "UPDATE t SET a = $1 WHERE b = $2 AND c = ''": (0, 1),
+    "DELETE FROM t WHERE a = $key AND c = ''": ("key",),
 }
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize(("text", "places"), _TEXTS.items())
 def test_numbered_parameters_need_no_blanks(
-    dialect: str, text: str, places: tuple[int, ...]
+    dialect: str, text: str, places: tuple[int | str, ...]
 ) -> None:
     (found,) = parse(text, dialect, Limits())
     assert found.parameters == places
