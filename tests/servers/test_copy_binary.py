@@ -72,16 +72,16 @@ def test_rows_and_bytes_are_those_of_postgresql(server: Server, postgres: str) -
         assert sent(ours) == sent(theirs)
         with ours.cursor().copy(f"COPY ({SELECT}) TO STDIN (FORMAT BINARY)") as copy:
             assert b"".join(bytes(piece) for piece in copy) == sent(theirs)
-        ours.execute(f"CREATE TABLE noted ({JSONS})")
-        theirs.execute(f"CREATE TABLE noted ({JSONS})")
+        ours.execute(f"CREATE TABLE json_notes ({JSONS})")
+        theirs.execute(f"CREATE TABLE json_notes ({JSONS})")
         for connection in (ours, theirs):
-            connection.execute("INSERT INTO noted VALUES ('{\"a\": 1}', '[]')")
-        for source in (AS_JSON, "noted"):
+            connection.execute("INSERT INTO json_notes VALUES ('{\"a\": 1}', '[]')")
+        for source in (AS_JSON, "json_notes"):
             found, wanted = (_copied(connection, source) for connection in (ours, theirs))
             assert found == wanted, source
-        with ours.cursor().copy("COPY noted FROM STDIN (FORMAT BINARY)") as copy:
+        with ours.cursor().copy("COPY json_notes FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(wanted)
-        assert ours.execute("SELECT a FROM noted").fetchall() == [({"a": 1},)] * 2
+        assert ours.execute("SELECT a FROM json_notes").fetchall() == [({"a": 1},)] * 2
 
 
 def test_many_rows_in_pieces_of_any_size(server: Server) -> None:
