@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from journal.model.lazy_dataclass import dataclass
@@ -33,6 +34,7 @@ _CELL = re.compile(
     rf"(?P<type>{_TYPE})\s*(?P<end>[,)])",
     re.IGNORECASE | re.VERBOSE,
 )
+_ONE_LITERAL = r"(-?\d{1,18}(?:\.\d{1,18})?(?![\w.])|'(?:[^'\\]|'')*'|(?i:NULL)\b)"
 _NEXT_ROW = re.compile(r"\s*,\s*\(")
 _UPSERT = (
     rf"ON\s+CONFLICT\s*(?:\(\s*{_NAMES}\s*\)\s*)?DO\s+(?:NOTHING|UPDATE\s+SET\s+"
@@ -83,33 +85,30 @@ def take_literals(text: str) -> TakenLiterals | None:
 
 
 def _of_insert(text: str, start: int) -> TakenLiterals | None:
-    at = start
-    rows: list[_Row] = []
-    if text[at : at + 1] != "(":
+    first = _row_at(text, start + 1) if text[start : start + 1] == "(" else None
+    if first is None or not first.values:
         return None
-    while True:
-        row = _row_at(text, at + 1)
-        if row is None or (rows and row.shape != rows[0].shape):
-            return None
-        rows.append(row)
-        at = row.end
-        following = _NEXT_ROW.match(text, at)
-        if following is None:
-            break
-        at = following.end() - 1
+    at, rows = first.end, [first.values]
+    if _NEXT_ROW.match(text, at):
+        like_the_first = _row_behind(first.shape)
+        while (row := like_the_first.match(text, at)) is not None:
+            rows.append(tuple(map(_value, row.groups())))
+            at = row.end()
+    # A row of another shape is no tail.
     tail = _TAIL if len(rows) == 1 else _NO_TAIL
-    if not rows[0].values or tail.fullmatch(text, at) is None:
+    if tail.fullmatch(text, at) is None:
         return None
-    return TakenLiterals(
-        f"{text[:start]}({rows[0].text}{text[at:]}", tuple(row.values for row in rows)
-    )
+    return TakenLiterals(f"{text[:start]}({first.text}{text[at:]}", tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of VALUES: its text up to its bracket, without and with its spaces, and its values."""
+    """A row of VALUES: its text up to its bracket, with ``?`` for literals, and their values.
 
-    shape: str
+    ``shape`` has the word of each cell, empty for a literal, and the type that it is cast to.
+    """
+
+    shape: tuple[tuple[str, str], ...]
     text: str
     values: tuple[Any, ...]
     end: int
@@ -117,19 +116,27 @@ class _Row:
 
 def _row_at(text: str, at: int) -> _Row | None:
     """The row of VALUES whose first value is at a place; None for one of other values."""
-    shape: list[str] = []
+    shape: list[tuple[str, str]] = []
     parts: list[str] = []
     values: list[Any] = []
     while (cell := _CELL.match(text, at)) is not None:
-        shown = cell["word"] or "?"
-        if cell["word"] is None:
-            values.append(_value(cell))
-        shape.append(shown + cell["type"])
-        parts += [text[at : cell.start("cell")], shown, text[cell.end("cell") : cell.end()]]
+        word = cell["word"] or ""
+        if not word:
+            values.append(_value(cell["cell"]))
+        shape.append((word, cell["type"]))
+        parts += [text[at : cell.start("cell")], word or "?", text[cell.end("cell") : cell.end()]]
         at = cell.end()
         if cell["end"] == ")":
-            return _Row(",".join(shape), "".join(parts), tuple(values), at)
+            return _Row(tuple(shape), "".join(parts), tuple(values), at)
     return None
+
+
+@lru_cache(maxsize=64)
+def _row_behind(shape: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    """One more row of a shape, with a group for each literal: one match, not one for each cell."""
+    cells = [(re.escape(word) if word else _ONE_LITERAL) + re.escape(kind) for word, kind in shape]
+    inside = r"\s*,\s*".join(cells)
+    return re.compile(rf"{_NEXT_ROW.pattern}\s*{inside}\s*\)")
 
 
 def _of_comparisons(text: str) -> TakenLiterals | None:
@@ -148,7 +155,7 @@ def _of_comparisons(text: str) -> TakenLiterals | None:
             continue
         if _end_behind(words, place + 1) in _ENDS:
             parts += [text[at : token.start()], "?"]
-            values.append(_value(token))
+            values.append(_value(token.group()))
             at = token.end()
     if not values:
         return None
@@ -176,10 +183,10 @@ def _significant(text: str) -> Iterator[re.Match[str]]:
     yield from found
 
 
-def _value(literal: re.Match[str]) -> Any:
-    if literal["integer"] is not None:
-        return int(literal["integer"])
-    if literal["decimal"] is not None:
-        return Decimal(literal["decimal"])
-    text = literal["text"]
-    return None if text is None else text.replace("''", "'")
+def _value(literal: str) -> Any:
+    """What a number, a text in quotes or NULL stands for."""
+    if literal[0] == "'":
+        return literal[1:-1].replace("''", "'")
+    if literal[0] in "Nn":
+        return None
+    return Decimal(literal) if "." in literal else int(literal)
