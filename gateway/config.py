@@ -269,20 +269,20 @@ def zone_name(text: str, *, is_posix: bool) -> str | None:
     """The name of a time zone, or of an offset of whole hours; None: that of the process.
 
     ``is_posix``: UTC-05 and -05:00 lie east of Greenwich, as for PostgreSQL, which reads -5 alone
-    by the signs of ISO. Raises SETTING_VALUE for such a distance that is no whole hour.
+    by the signs of ISO. Raises SETTING_VALUE for such an offset that is no whole hour.
     """
     if text.upper() in {"", "LOCAL", "DEFAULT", "SYSTEM"}:
         return None
-    distance = _POSIX.fullmatch(text) if is_posix else None
+    posix = _POSIX.fullmatch(text) if is_posix else None
     offset = _OFFSET.fullmatch(text)
-    if distance is not None:
-        if distance[3] not in {None, "00"}:
+    if posix is not None:
+        if posix[3] not in {None, "00"}:
             raise PalimpsestError(
                 Code.SETTING_VALUE,
                 f"timezone is a name or an offset of whole hours, not {text!r}",
                 advice="name a place, such as Asia/Kolkata",
             )
-        sign, hours = distance[1] or "+", int(distance[2])
+        sign, hours = posix[1] or "+", int(posix[2])
     elif offset is not None:
         # In names of this kind the sign says how far Greenwich is behind.
         sign, hours = "-" if offset[1] == "+" else "+", int(offset[2])

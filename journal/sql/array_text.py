@@ -69,6 +69,17 @@ def _constants(items: list[Any], element: exp.DataType) -> exp.Array:
     return exp.Array(expressions=found)
 
 
+def dimensions(value: object) -> int:
+    """How many dimensions an array has; none if it is none.
+
+    >>> dimensions([[1, 2], [3, 4]]), dimensions([]), dimensions("{1}")
+    (2, 1, 0)
+    """
+    if not isinstance(value, list):
+        return 0
+    return 1 + (dimensions(value[0]) if value else 0)
+
+
 def _list(text: str, at: int, item: Callable[[str], Any]) -> tuple[list[Any], int]:
     if text[at : at + 1] != "{":
         raise ValueError(f"an array begins with a brace, not with {text[at : at + 1]!r}")

@@ -1,4 +1,4 @@
-"""AT TIME ZONE with a distance from UTC, which other stores have no name for. Pure.
+"""AT TIME ZONE with an offset from UTC, which other stores have no name for. Pure.
 
     t AT TIME ZONE 'UTC-05:00', '-05:00'    five hours east of Greenwich, by the signs of POSIX
     t AT TIME ZONE INTERVAL '5 hours'       the same, by the signs of ISO
@@ -36,9 +36,9 @@ def spell_zone(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     is_read = kind == "DATE" or moment.is_string
     if is_read:
         inner, kind = exp.cast(inner, "TIMESTAMPTZ", dialect="duckdb"), "TIMESTAMPTZ"
-    distance = _POSIX.fullmatch(zone.name) if zone.is_string else None
-    if distance is not None:
-        sign, hours, minutes, seconds = distance.groups("0")
+    offset = _POSIX.fullmatch(zone.name) if zone.is_string else None
+    if offset is not None:
+        sign, hours, minutes, seconds = offset.groups("0")
         most = _EAST_MAX if sign == "-" else _WEST_MAX
         if not int(minutes) and not int(seconds) and int(hours) <= most:
             name = f"Etc/GMT{'-' if sign == '-' else '+'}{int(hours)}"
@@ -49,6 +49,6 @@ def spell_zone(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         return exp.AtTimeZone(this=inner, zone=zone.copy()) if is_read else None
     if kind not in {"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"}:
         advice = "cast the moment before it"
-        raise not_here(node, "AT TIME ZONE with a distance that is no whole hour", advice)
+        raise not_here(node, "AT TIME ZONE with an offset that is no whole hour", advice)
     form = _OF_LOCAL if kind == "TIMESTAMP" else _OF_ZONED
     return exp.paren(fill(form, t=exp.paren(inner), d=zone.copy()))

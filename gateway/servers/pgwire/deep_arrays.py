@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from gateway.servers.pgwire.given_types import kind_of
 from journal.model.plan import USER_PARAMETER
+from journal.sql.array_text import dimensions
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -21,7 +22,7 @@ def with_dimensions(
     parsed: Parsed | None, values: Sequence[Any], oids: Sequence[int]
 ) -> Parsed | None:
     """The statement with casts of such parameters; itself where there are none."""
-    depths = {f"{USER_PARAMETER}{n}": d for n, v in enumerate(values) if (d := _depth(v)) > 1}
+    depths = {f"{USER_PARAMETER}{n}": d for n, v in enumerate(values) if (d := dimensions(v)) > 1}
     if not depths or parsed is None or not isinstance(parsed.statement, SqlStatement):
         return parsed
     kinds = {f"{USER_PARAMETER}{n}": kind_of(oid) for n, oid in enumerate(oids)}
@@ -36,10 +37,6 @@ def with_dimensions(
     said = ", ".join(f"{name} of {depth}" for name, depth in depths.items())
     statement = replace(parsed.statement, ast=ast)
     return replace(parsed, statement=statement, text=f"{parsed.text} -- {said}")
-
-
-def _depth(value: Any) -> int:
-    return 1 + max((_depth(item) for item in value[:1]), default=0) if type(value) is list else 0
 
 
 def _deep(kind: exp.DataType, depth: int) -> exp.DataType:

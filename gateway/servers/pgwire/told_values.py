@@ -1,7 +1,7 @@
 """Rows in the types that a client was told of a prepared statement.
 
 A result may have another type than its description found, which saw no values: DuckDB computes with
-a value of five in 32 bits, and with one of five milliards in 64. Clients read the bytes of a value
+a value of five in 32 bits, and with one of five billion in 64. Clients read the bytes of a value
 by the type that they were told, so no others may be sent.
 """
 

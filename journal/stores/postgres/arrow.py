@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from journal.sql.array_text import dimensions
 from journal.stores.postgres.types import NUMERIC, WHOLE, arrow_type
 
 _DIGITS_MAX = 38
@@ -58,16 +59,12 @@ def _arrays_of_arrays(values: list[Any], kind: pa.DataType) -> pa.Array:
 
     They are texts of PostgreSQL's where rows have different ones.
     """
-    depths = {_depth(value) for value in values if value}
+    depths = {dimensions(value) for value in values if value}
     if len(depths) > 1:
         return pa.array([None if v is None else array_text(v) for v in values], pa.string())
     for _ in range(max(depths, default=1) - 1):
         kind = pa.list_(kind)
     return pa.array(values, kind)
-
-
-def _depth(value: Any) -> int:
-    return 1 + _depth(value[0]) if isinstance(value, list) and value else 0
 
 
 def _numeric(values: list[Any]) -> pa.Array:
