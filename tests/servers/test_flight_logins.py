@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from pyarrow import flight
@@ -117,3 +119,12 @@ def test_a_role_has_so_many_sessions(secured: tuple[str, Path]) -> None:
     with pytest.raises(flight.FlightUnauthenticatedError, match="PAL-609"):
         raw(secured).get_flight_info(asking(wire.CommandGetCatalogs()), first)
     connected(secured, "few", "one")
+
+
+def test_a_name_of_several_addresses_is_one_place(secured: tuple[str, Path]) -> None:
+    port = urlsplit(secured[0]).port
+    assert port
+    socket.create_connection(("127.0.0.1", port), timeout=10).close()
+    # Another program may have the same number there, and get the calls.
+    with pytest.raises(OSError, match=r"refused|assign|unavailable|unreachable"):
+        socket.create_connection(("::1", port), timeout=10)

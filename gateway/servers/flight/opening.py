@@ -91,11 +91,14 @@ class _FlightPort:
 
         self._options, self._limits, self._ending = options, limits, ending
         self._logins = admission.logins
-        # gRPC would share a port with another program; an ordinary listener does not.
-        tcp_listener(place).close()
+        # gRPC would share a port with another program; an ordinary listener does not. Of a name
+        # with several addresses gRPC takes those that are free and leaves the rest to whoever is
+        # there, so it gets the one that other ports have too.
+        with tcp_listener(place) as listener:
+            host = listener.getsockname()[0]
         self.clients: FlightClients = FlightClients(open_session, limits, admission, ending)
         self._place = place
-        self._server = self._listen(place)
+        self._server = self._listen(Address(host, place.port))
         self._place = Address(place.host, self._server.port)
         self._over = threading.Event()
         threading.Thread(target=self._watch, name="palimpsest-flight", daemon=True).start()
