@@ -32,6 +32,7 @@ EXTRA = {
     },
     "admins": {"oid": "UINTEGER"},
     "member_of": {"member": "UINTEGER", "roleid": "UINTEGER"},
+    "secured_rows": {"oid": "UINTEGER"},
 }  # fmt: skip
 """Relations behind ``has_table_privilege`` and its kin: who may what; place 0 is all columns."""
 _LETTERS = {

@@ -119,9 +119,16 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(x) AS CASE WHEN x THEN list_prepend('pg_catalog', getvariable('pgc_path'))"
         " ELSE getvariable('pgc_path') END"),
     ),
-    "current_setting": (
+    # No name at all is what a statement with a parameter is described with.
+    "known_setting": (
         "(n) AS (SELECT any_value(setting) FROM pgc.pg_settings WHERE lower(name) = lower(n))",
-        "(n, m) AS (SELECT any_value(setting) FROM pgc.pg_settings WHERE lower(name) = lower(n))",
+    ),
+    "current_setting": (
+        ("(n) AS CASE WHEN n = '' OR EXISTS (SELECT 1 FROM pgc.pg_settings WHERE lower(name) ="
+        " lower(n)) THEN pgc_known_setting(n) WHEN n IS NOT NULL THEN"
+        " error('setting \"' || n || '\" does not exist')::VARCHAR END"),
+        ("(n, m) AS CASE WHEN m THEN pgc_known_setting(n) WHEN m IS NOT NULL THEN"
+        " pgc_current_setting(n) END"),
     ),
     "current_user": ("() AS getvariable('pgc_user')",),
     "format_type": (
@@ -295,7 +302,10 @@ MACROS: dict[str, tuple[str, ...]] = {
         " pgc_quote_ident(proschema) || '.' END || proname) FROM pgc.trigger_texts WHERE oid = o)"
         for arguments, plain in (("o", "false"), ("o, p", "p"))
     ),
-    "row_security_active": ("(o) AS false",),
+    "row_security_active": (
+        ("(o) AS CASE WHEN pgc_regclass(o::VARCHAR) IS NOT NULL THEN pgc_regclass(o::VARCHAR)"
+        " IN (SELECT oid FROM pgc.secured_rows) END"),
+    ),
     "session_user": ("() AS getvariable('pgc_login')",),
     "shobj_description": (
         ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_shdescription WHERE objoid = o"

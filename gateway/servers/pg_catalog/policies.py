@@ -21,7 +21,8 @@ def add_policies(rows: dict[str, list[Row]], catalog: CatalogSnapshot, rights: R
     """Put the row policies of tables that a role sees into the rows by relation.
 
     The condition may name tables and roles that its reader does not see, so it is there for the
-    table's owner alone, as in ``system.access_policies``.
+    table's owner alone, as in ``system.access_policies``. ``secured_rows`` are the tables whose
+    rows the role reads under a condition.
     """
     rows["pg_policy"] = []
     secured: dict[int, ObjectAccess] = {}
@@ -37,6 +38,11 @@ def add_policies(rows: dict[str, list[Row]], catalog: CatalogSnapshot, rights: R
         if found is not None:
             row["relrowsecurity"] = any(not policy.column for policy in found.policies)
             row["relforcerowsecurity"] = found.forces_rows
+    rows["secured_rows"] = [
+        {"oid": numbering.relation_oid(table)}
+        for table in catalog.relations.values()
+        if any(not policy.column for policy in rights.policies_on(relation_key(table)))
+    ]
 
 
 def _comments(table: Table, access: ObjectAccess) -> Iterator[Row]:

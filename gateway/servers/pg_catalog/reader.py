@@ -264,17 +264,18 @@ def _no_rows(_table: pa.Table) -> list[Any]:
 
 
 _MISSING = {
-    "relation": (Code.UNKNOWN_TABLE, "SHOW TABLES lists the tables"),
+    "relation": (Code.UNKNOWN_TABLE, "SHOW TABLES lists the tables with their schemas"),
     "schema": (Code.UNKNOWN_SCHEMA, "SHOW SCHEMAS lists the schemas"),
     "role": (Code.UNKNOWN_ROLE, "pg_roles lists the roles"),
+    "setting": (Code.UNKNOWN_SETTING, "SHOW ALL lists the settings"),
 }
 
 
 def _failure(error: PalimpsestError) -> PalimpsestError:
-    missing = re.search(r'(relation|schema|role) ".*" does not exist', error.message)
+    missing = re.search(r'(relation|schema|role|setting) ".*" does not exist', error.message)
     if missing is not None:
         code, shown = _MISSING[missing[1]]
-        advice = f"check the spelling and the schema; {shown}"
+        advice = f"check the spelling; {shown}"
         return PalimpsestError(code, missing[0], advice=advice)
     return PalimpsestError(
         Code.NOT_SUPPORTED,

@@ -28,6 +28,7 @@ _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
     r"|\binformation_schema\b"
     r"|current_database|current_catalog|session_user|_description\s*\(|format_type|quote_ident"
+    r"|row_security_active"
     r"|\breg(?:class|type|namespace|role|proc(?:edure)?)\b",
     re.IGNORECASE,
 )
