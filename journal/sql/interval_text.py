@@ -26,11 +26,19 @@ _PART = re.compile(
     r"|(?P<amount>[+-]?\s*(?:\d+(?:\.\d*)?|\.\d+))\s*(?P<unit>[a-z]*))\s*",
     re.I,
 )
+_ISO_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
 _ISO = re.compile(
-    r"P(?:(?P<y>-?[\d.]+)Y)?(?:(?P<m>-?[\d.]+)M)?(?:(?P<w>-?[\d.]+)W)?(?:(?P<d>-?[\d.]+)D)?"
-    r"(?:T(?:(?P<h>-?[\d.]+)H)?(?:(?P<mi>-?[\d.]+)M)?(?:(?P<s>-?[\d.]+)S)?)?",
+    "P(?:(?P<y>N)Y)?(?:(?P<m>N)M)?(?:(?P<w>N)W)?(?:(?P<d>N)D)?"
+    "(?:T(?:(?P<h>N)H)?(?:(?P<mi>N)M)?(?:(?P<s>N)S)?)?".replace("N", _ISO_NUMBER),
     re.I,
 )
+_ISO_FIELDS = re.compile(
+    "P(?:(?P<y>N)-(?P<m>N)(?:-(?P<d>N))?)?(?:T(?P<h>N):(?P<mi>N)(?::(?P<s>N))?)?".replace(
+        "N", _ISO_NUMBER
+    ),
+    re.I,
+)
+"""``P0001-02-03T04:05:06``, which has signs of its own for each field."""
 _ISO_UNITS = {
     "y": "year",
     "m": "mon",
@@ -71,9 +79,9 @@ def plain_interval(text: str) -> str | None:
     """
     if len(text) > _LENGTH_MAX or _PLAIN.fullmatch(text):
         return None
-    iso = _ISO.fullmatch(text.strip())
+    iso = _ISO.fullmatch(text.strip()) or _ISO_FIELDS.fullmatch(text.strip())
     if iso is not None:
-        parts = [(Decimal(n), _ISO_UNITS[u]) for u, n in iso.groupdict().items() if n and n != "."]
+        parts = [(Decimal(n), _ISO_UNITS[u]) for u, n in iso.groupdict().items() if n]
         return _summed(parts, 1) if parts else None
     words, sign = text.strip().removeprefix("@"), 1
     if words.lower().endswith("ago"):

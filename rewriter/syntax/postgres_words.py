@@ -23,11 +23,12 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql import bytea
 from journal.sql.array_text import array_of_text
-from journal.sql.interval_text import interval_of_fields, plain_interval
+from journal.sql.interval_text import plain_interval
 from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import moment_of_word, reads_otherwise, typed_constant
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 from rewriter.syntax.grouping_sets import spell_group_quantifier
+from rewriter.syntax.interval_types import spell_interval_types
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
 from rewriter.syntax.postgres_names import FROM_TEXT
@@ -45,8 +46,6 @@ _ARRAY_TYPES = {
     for name in ("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar")
 } | {f"_{name}": name for name in ("date", "timestamp", "timestamptz", "uuid", "json", "jsonb")}
 """The server's own names of types of arrays."""
-_FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second"})
-_DIGITS = 6
 _PLACE = "line"
 """The parser says where calls stand, and of operators it does not."""
 _RANDOM_UUID = "uuid_generate_v4"
@@ -60,6 +59,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
 
     Raises CONVERSION for a text that is no array, OUT_OF_RANGE for a date that there is not.
     """
+    spell_interval_types(ast)
     for kind in list(ast.find_all(exp.DataType)):
         if kind.this is exp.DType.USERDEFINED and str(kind.args.get("kind")) in _ARRAY_TYPES:
             element = _ARRAY_TYPES[str(kind.args["kind"])]
@@ -84,8 +84,6 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             continue
         elif isinstance(text, exp.Literal) and AS_POSTGRES in text.meta:
             text.replace(typed_constant(text, cast.to.this.value if cast.to.this in _READ else ""))
-    for interval in list(ast.find_all(exp.Interval)):
-        _spell_out_fields(interval)
     for last in list(ast.find_all(exp.Variadic)):
         if isinstance(last.parent, _NO_CALLS):
             raise PalimpsestError(
@@ -139,25 +137,6 @@ def _spell_out_moment(cast: exp.Cast, text: exp.Expr) -> bool:
     if made is not None:
         text.replace(made.this if isinstance(made, exp.Cast) else made)
     return made is not None
-
-
-def _spell_out_fields(interval: exp.Interval) -> None:
-    """``INTERVAL '1 2:03' DAY TO HOUR`` and ``INTERVAL '1.26' SECOND(1)`` of constants."""
-    unit, text = interval.args.get("unit"), interval.this
-    if not isinstance(unit, exp.IntervalSpan | exp.Second) or not isinstance(text, exp.Literal):
-        return
-    ends = (unit.this, unit.expression) if isinstance(unit, exp.IntervalSpan) else (unit, unit)
-    first, last = (end.key if isinstance(end, exp.Second) else end.name.lower() for end in ends)
-    digits = ends[1].this.name if isinstance(ends[1], exp.Second) else "6"
-    is_known = digits.isdigit() and int(digits) <= _DIGITS and {first, last} <= _FIELDS
-    plain = interval_of_fields(text.name, first, last, int(digits)) if is_known else None
-    if plain is None:
-        raise PalimpsestError(
-            Code.MOMENT_TEXT,
-            f'invalid input syntax for type interval: "{text.name}"',
-            advice="write '3 days 04:05:06', or an amount for each unit",
-        )
-    interval.replace(exp.cast(exp.Literal.string(plain), "INTERVAL"))
 
 
 def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:

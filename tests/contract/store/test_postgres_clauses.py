@@ -157,13 +157,44 @@ def test_intervals_have_the_fields_that_are_named(store: Store) -> None:
         ("'1 2:03:04.567' DAY TO SECOND(2)", "1 day 02:03:04.57"),
         ("'1 2:03.4567'", "1 day 00:02:03.4567"),
         ("'1.26' SECOND(1)", "1.3 seconds"),
+        ("'1.5' HOUR", "1 hour"),
+        ("'1.5 hours'", "90 minutes"),
+        ("(2) '1.256 s'", "1.26 seconds"),
+        ("(0) '1 day 2 hours'", "1 day 2 hours"),
+        ("'P0001-02-03T04:05:06'", "1 year 2 months 3 days 04:05:06"),
     ):
         query = f"SELECT INTERVAL {text} = INTERVAL '{wanted}'"
         assert con.execute(query).fetchall() == [(True,)], text
+    query = (
+        "SELECT '1.256 s'::INTERVAL(2) = INTERVAL '1.26 s', CAST('1-2' AS INTERVAL YEAR TO MONTH)"
+        " = INTERVAL '14 months', 'P1DT1.26S'::INTERVAL(1) = INTERVAL '1 day 1.3 s'"
+    )
+    assert con.execute(query).fetchall() == [(True, True, True)]
     for text in ("'1 2' DAY TO MINUTE", "'123 11'", "'1 2:03 -2:04'"):
         with pytest.raises(gateway.DataError) as raised:
             con.execute(f"SELECT INTERVAL {text}")
         assert raised.value.sqlstate == "22007", text
+
+
+@pytest.mark.drifts(toy="it has no intervals")
+def test_columns_of_intervals_keep_all_their_fields(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INT, a INTERVAL DAY TO SECOND, b INTERVAL SECOND, c INTERVAL(6))"
+    )
+    con.execute("INSERT INTO t VALUES (1, '1 mon 2 days 3 hours', '5', '1.5 s')")
+    query = "SELECT a = '1 mon 2 days 3 hours', b = '5 s', c = '1.5 s' FROM t"
+    assert con.execute(query).fetchall() == [(True, True, True)]
+    for sql in (
+        "CREATE TABLE u (a INTERVAL(2))",
+        "CREATE TABLE u (a INTERVAL YEAR TO MONTH)",
+        "ALTER TABLE t ADD COLUMN d INTERVAL HOUR",
+        "SELECT a::INTERVAL(2) FROM t",
+        "SELECT a::INTERVAL DAY TO MINUTE FROM t",
+    ):
+        with pytest.raises(gateway.NotSupportedError) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == "0A000", sql
 
 
 @pytest.mark.drifts(toy="it has no clock")
