@@ -26,6 +26,7 @@ from gateway.shell.jdbc_transfers import JdbcTarget, export_jdbc
 from gateway.shell.splitting import split_statements
 from gateway.wording import counted
 from journal.files.object_storage import local_file_for
+from journal.local_engine.whole_file import is_written_in_place
 
 
 @click.command("export")
@@ -88,7 +89,10 @@ def command(
         done = {"file": file, "rows": rows, "bytes": size, "seconds": round(seconds, 3)}
         click.echo(json.dumps(done))
         return
-    click.echo(f"Wrote {file}: {counted(rows, 'row')}, {size:,} bytes in {seconds:.1f} s.")
+    in_place = is_written_in_place(Path(file))
+    told = "" if in_place else f", {size:,} bytes"
+    # Standard output may be the file, by its name of /dev/stdout.
+    click.echo(f"Wrote {file}: {counted(rows, 'row')}{told} in {seconds:.1f} s.", err=in_place)
 
 
 def _export_jdbc(

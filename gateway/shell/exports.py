@@ -17,6 +17,7 @@ from gateway.shell.own_files import accesses_files, reads_here, write_parquet
 from gateway.shell.result import ShownResult
 from gateway.shell.running import Advance, run_cancellable
 from gateway.shell.table import Style
+from journal.local_engine.whole_file import appearing_whole, is_written_in_place
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 
@@ -37,7 +38,10 @@ def export_rows(
     chosen = form or format_of(path)
     sql = _query_of(connection, source)
     copied = None
-    if chosen == "parquet":
+    if is_written_in_place(path):
+        # The store may run in a process that has no such device or pipe.
+        _check_form(chosen, path)
+    elif chosen == "parquet":
         copied = _parquet_by_store(connection, sql, path, advance)
     elif chosen in _DELIMITERS:
         copied = _csv_by_store(connection, sql, path, _DELIMITERS[chosen], advance)
@@ -45,15 +49,13 @@ def export_rows(
         return copied
     cursor = connection.cursor()
     run_cancellable(connection, lambda: cursor.execute(sql))
-    partial = path.with_name(f".{path.name}.part")
     try:
-        if chosen == "parquet":
-            rows = _write_parquet(connection, cursor, partial)
-        else:
+        with appearing_whole(path) as draft:
+            if chosen == "parquet":
+                return _write_parquet(connection, cursor, draft)
             result = ShownResult.of(cursor, connection)
-            with partial.open("w", encoding="utf-8", newline="") as out:
-                rows = FORMATS[chosen](result, out, Style())
-        partial.replace(path)
+            with draft.open("w", encoding="utf-8", newline="") as out:
+                return FORMATS[chosen](result, out, Style())
     except OSError as error:
         with mapping():
             raise PalimpsestError(
@@ -62,9 +64,18 @@ def export_rows(
                 advice="check folder, permissions and space",
             ) from error
     finally:
-        partial.unlink(missing_ok=True)
         cursor.close()
-    return rows
+
+
+def _check_form(form: str, path: Path) -> None:
+    """Raise FILE_ACCESS for a form that needs a file that can be gone back in."""
+    if form == "parquet" and path.is_fifo():
+        with mapping():
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"cannot write Parquet to {path}, which is a pipe",
+                advice="write it to a file, or choose another form by --format",
+            )
 
 
 def _query_of(connection: Connection, source: str) -> str:

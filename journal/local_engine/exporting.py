@@ -7,13 +7,12 @@ it could take the place of a journal's files.
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 from sqlglot import exp
 
 from journal.local_engine.session import DuckDBSession
+from journal.local_engine.whole_file import appearing_whole
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query
 from journal.model.store_session import Parameters
@@ -29,15 +28,11 @@ def export_rows(
     path = _export_path(closed, export)
     if export.is_folder:
         return _copy_rows(session, export, path, parameters)
-    partial = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
-        count = _copy_rows(session, export, partial, parameters)
-        partial.replace(path)
+        with appearing_whole(path) as draft:
+            return _copy_rows(session, export, draft, parameters)
     except OSError as error:
         raise _export_error(export.path, error.strerror or str(error)) from error
-    finally:
-        partial.unlink(missing_ok=True)
-    return count
 
 
 def _export_path(closed: Path | None, export: Export) -> Path:
@@ -58,7 +53,8 @@ def _export_path(closed: Path | None, export: Export) -> Path:
         raise _export_error(
             export.path, "it is a folder" if whole.is_dir() else "it is not a folder"
         )
-    if whole.exists() and not (whole.is_dir() or whole.is_file()):
+    if whole.exists() and not (whole.is_dir() or whole.is_file() or whole.is_char_device()):
+        # A pipe that nobody reads would stop here, and a disk would lose what is on it.
         raise _export_error(export.path, "it is not a regular file")
     return whole
 

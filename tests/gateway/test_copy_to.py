@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ def cursor(tmp_path: Path) -> Any:
 def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A folder with such a warehouse, and a cursor, for statements that change nothing."""
     folder = tmp_path_factory.mktemp("unchanged")
+    os.mkfifo(folder / "pipe")
     with gateway.connect(prepared_warehouse(folder / "w", TABLES), autocommit=True) as connection:
         yield folder, connection.cursor()
 
@@ -171,7 +173,7 @@ def test_the_spellings_of_postgresql(tmp_path: Path) -> None:
         ("COPY t TO '{w}/../w/x.csv'", "58P01", "inside the warehouse"),
         ("COPY t TO '{w}/x' (FORMAT parquet, PARTITION_BY (id))", "58P01", "inside the warehouse"),
         ("COPY t TO '/nowhere/x.csv'", "58P01", "folder does not exist"),
-        ("COPY t TO '/dev/null' (FORMAT csv)", "58P01", "not a regular file"),
+        ("COPY t TO '{w}/../pipe' (FORMAT csv)", "58P01", "not a regular file"),
         ("COPY t TO '{w}/..' (FORMAT csv)", "58P01", "it is a folder"),
         ("COPY t TO '{w}.xml'", "0A000", "format xml"),
         ("COPY t TO '{w}.csv' (FREEZE)", "0A000", "FREEZE"),
@@ -192,7 +194,7 @@ def test_refusals(unchanged: tuple[Path, Any], sql: str, state: str, told: str) 
     with pytest.raises(gateway.Error) as caught:
         cursor.execute(sql.format(w=folder / "w"))
     assert (caught.value.sqlstate, told in str(caught.value)) == (state, True)
-    assert [p.name for p in folder.iterdir()] == ["w"]
+    assert sorted(p.name for p in folder.iterdir()) == ["pipe", "w"]
     assert cursor.execute("SELECT count(*) FROM t").fetchone() == (4,)
 
 
@@ -214,3 +216,12 @@ def test_a_cancelled_copy_leaves_no_file(cursor: Any, tmp_path: Path) -> None:
         )
     assert caught.value.sqlstate == "57014"
     assert [p.name for p in tmp_path.iterdir()] == ["w"]
+
+
+def test_a_link_stays_and_its_file_is_replaced(cursor: Any, tmp_path: Path) -> None:
+    link, real = tmp_path / "rows.csv", tmp_path / "real.csv"
+    link.symlink_to(real)
+    for _ in range(2):
+        cursor.execute(f"COPY (SELECT id FROM t WHERE id = 1) TO '{link}'")
+    assert link.is_symlink()
+    assert real.read_text().split() == ["1"]
