@@ -26,6 +26,7 @@ from gateway.session.own_parameters import own_parameters
 from gateway.session.session import Session
 from gateway.shell.own_files import accesses_files, as_parquet, reads_files, reads_here
 from gateway.shell.running import Advance, run_cancellable
+from gateway.shell.unread_csv import check_is_divided, divided_wrongly
 from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -105,7 +106,7 @@ def import_file(
         target = table_name(connection, name)
         found = connection.client_session.catalog.get(target)
         source = _Source(str(local_path(path).absolute()), reader, options)
-        columns = _columns_of_query(connection, source.relation({}))
+        columns = _columns_of_file(connection, source, shown or path)
         if create:
             definition = _definition(target, columns, key)
         else:
@@ -280,6 +281,20 @@ def _columns_of_query(connection: Connection, relation: exp.Table) -> list[tuple
     outcome = run_ast(connection, query)
     outcome.close()
     return [(c.name, c.type) for c in outcome.columns or []]
+
+
+def _columns_of_file(connection: Connection, source: _Source, shown: str) -> list[tuple[str, str]]:
+    """The columns that DuckDB finds in a file; raises COLUMN_COUNT where it finds no separator."""
+    delimiter = source.options.delimiter
+    try:
+        columns = _columns_of_query(connection, source.relation({}))
+    except PalimpsestError as error:
+        if source.reader == "read_csv" and "sniffing" in error.message:
+            raise divided_wrongly(source.path, delimiter, shown) or error from error
+        raise
+    if source.reader == "read_csv":
+        check_is_divided(columns, source.path, delimiter, shown)
+    return columns
 
 
 def _definition(

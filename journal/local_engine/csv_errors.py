@@ -52,6 +52,26 @@ def first_bad_value(
     return BadValue(int(line), str(name or ""), " ".join(str(message).split()))
 
 
+@dataclass(frozen=True, slots=True)
+class SniffedCsv:
+    """How DuckDB reads a file: by which delimiter, and without how many lines at its top."""
+
+    delimiter: str
+    skipped_lines: int
+
+
+def sniffed(path: str, options: Mapping[str, object]) -> SniffedCsv | None:
+    """What DuckDB finds out about a file, given options of ``read_csv``; None if it fails."""
+    source = _call("sniff_csv", path, options, {})
+    query = exp.select("Delimiter", "SkipRows").from_(source).sql(dialect="duckdb")
+    with _reader() as session:
+        try:
+            ((delimiter, skipped),) = session.execute(query).fetchall()
+        except duckdb.Error:
+            return None
+    return SniffedCsv(str(delimiter), int(skipped))
+
+
 def width_of(path: str, options: Mapping[str, object]) -> int | None:
     """How many columns a file has, read with options of ``read_csv``; None if unreadable."""
     source = _source(path, options, {"all_varchar": exp.true()})
@@ -71,7 +91,13 @@ def _reader() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _source(path: str, options: Mapping[str, object], said: Mapping[str, exp.Expr]) -> exp.Table:
+    return _call("read_csv", path, options, said)
+
+
+def _call(
+    function: str, path: str, options: Mapping[str, object], said: Mapping[str, exp.Expr]
+) -> exp.Table:
     given = {**said, **{name: exp.convert(value) for name, value in options.items()}}
     arguments: list[exp.Expr] = [exp.Literal.string(path)]
     arguments += [exp.EQ(this=exp.column(n), expression=v) for n, v in given.items()]
-    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
+    return exp.Table(this=exp.Anonymous(this=function, expressions=arguments))

@@ -294,3 +294,44 @@ def test_an_option_before_its_command_is_told_where_it_belongs() -> None:
     assert "it belongs behind the command: palimpsest query --warehouse .." in run.stderr
     run = CliRunner().invoke(main, ["--wearhouse", "w", "query", "SELECT 1"])
     assert "belongs" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("id,name\n1,a\n2\n", (), "s.csv, line 3: Expected Number of Columns: 2 Found: 1"),
+        ("id;name\n1;a\n2;b;c\n", (), "s.csv, line 3: Expected Number of Columns: 2 Found: 3"),
+        ("id,name\n1,a\n2\n", ("--delimiter", ","), "s.csv, line 3: Expected"),
+        ("id,name\n1,a\n2,b,c\n3,d,e\n", (), "s.csv, line 3: Expected Number of Columns: 2"),
+        ("1,a\n2\n", ("--no-header",), "s.csv, line 2: Expected Number of Columns: 2 Found: 1"),
+        ("id;name\n1;a\n", ("--delimiter", ","), "holds ';', not the delimiter ','"),
+    ],
+)
+def test_import_refuses_lines_that_it_cannot_divide(
+    text: str, options: tuple[str, ...], said: str, warehouse: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "s.csv"
+    source.write_text(text)
+    result = call("import", str(source), "s", "--create", "-w", warehouse, *options)
+    assert result.exit_code == 1
+    assert "PAL-213" in result.stderr
+    assert said in result.stderr.replace(str(tmp_path) + "/", "")
+    assert call("query", "-w", warehouse, "SELECT * FROM s").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("x\n1\n2\n", ["x"]),
+        ('"a, b"\n1\n2\n', ["a, b"]),
+        ("note\nhello, you\nfoo\n", ["note"]),
+        ("made today\n\nid,name\n1,a\n2,b\n", ["id", "name"]),
+    ],
+)
+def test_import_takes_one_column_and_a_title(
+    text: str, columns: list[str], warehouse: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "s.csv"
+    source.write_text(text)
+    made = json.loads(done("import", str(source), "s", "--create", "-w", warehouse, "--json"))
+    assert (made["columns"], made["rows"]) == (columns, 2)
