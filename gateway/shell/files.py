@@ -43,6 +43,11 @@ READERS = {
 }
 _CSV_ERROR = re.compile(r"line (\d+) of the file: (.*)", re.DOTALL)
 _COMPRESSED = (".gz", ".zst")
+_KEPT_TWICE = "name further columns with --key, or leave it out: rows then get hidden ids"
+_KNOWN_KEYS = (
+    "import the file into a table of its own with --create, then MERGE that INTO the other;"
+    " nothing was imported"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def reader_of(path: str) -> str:
 
 def import_file(
     connection: Connection,
-    path: str,
+    path: str | Sequence[str],
     name: str,
     *,
     create: bool = False,
@@ -98,26 +103,29 @@ def import_file(
 ) -> Imported:
     """Append a file's rows to a table, all or none; with ``create`` the table is made of them.
 
-    Errors call the file ``shown``.
+    Several files are of one kind; a column that some of them lack is NULL there. Errors call the
+    file ``shown``.
     """
     with mapping():
-        check_reads_files(connection, path)
-        reader = reader_of(path)
+        paths = [path] if isinstance(path, str) else list(path)
+        shown = shown or paths[0]
+        check_reads_files(connection, shown)
+        reader = reader_of(paths[0])
         target = table_name(connection, name)
         found = connection.client_session.catalog.get(target)
-        source = _Source(str(local_path(path).absolute()), reader, options)
-        columns = _columns_of_file(connection, source, shown or path)
+        source = _Source(tuple(str(local_path(p).absolute()) for p in paths), reader, options)
+        columns = _columns_of_file(connection, source, shown)
         if create:
             definition = _definition(target, columns, key)
         else:
             if not isinstance(found, Table):
                 raise no_such_table(target)
-            columns = match_columns(found, [n for n, _ in columns], path)
+            columns = match_columns(found, [n for n, _ in columns], shown)
             definition = None
         try:
             rows, skipped = _append(connection, source, target, columns, definition, advance)
         except PalimpsestError as error:
-            raise _with_line(error, shown or path) from error
+            raise _of_file(error, shown, create=create) from error
     return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped)
 
 
@@ -131,8 +139,12 @@ def check_reads_files(connection: Connection, path: str) -> None:
         )
 
 
-def _with_line(error: PalimpsestError, path: str) -> PalimpsestError:
-    """An error about a value of a CSV file that says in one line where the value is."""
+def _of_file(error: PalimpsestError, path: str, *, create: bool) -> PalimpsestError:
+    """An error about a value of a CSV file, or a key, that says where it is and what to do."""
+    if error.code is Code.DUPLICATE_KEY:
+        return PalimpsestError(
+            error.code, f"{path}: {error.message}", advice=_KEPT_TWICE if create else _KNOWN_KEYS
+        )
     found = _CSV_ERROR.match(error.message)
     if found is None:
         return error
@@ -183,15 +195,18 @@ def _append(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """A file as a relation of a query."""
+    """A file, or several of one kind, as a relation of a query."""
 
-    path: str
+    paths: tuple[str, ...]
     reader: str
     options: FileOptions
 
     def relation(self, types: dict[str, str]) -> exp.Table:
         """The call that reads the file; CSV values take the types given."""
-        arguments: list[exp.Expr] = [exp.Literal.string(self.path)]
+        places: list[exp.Expr] = [exp.Literal.string(path) for path in self.paths]
+        arguments = places if len(places) == 1 else [exp.Array(expressions=places)]
+        if len(places) > 1:
+            arguments.append(_argument("union_by_name", exp.true()))
         if self.reader == "read_csv":
             given = self.options
             for name, value in (("delim", given.delimiter), ("nullstr", given.null)):
@@ -290,10 +305,10 @@ def _columns_of_file(connection: Connection, source: _Source, shown: str) -> lis
         columns = _columns_of_query(connection, source.relation({}))
     except PalimpsestError as error:
         if source.reader == "read_csv" and "sniffing" in error.message:
-            raise divided_wrongly(source.path, delimiter, shown) or error from error
+            raise divided_wrongly(source.paths[0], delimiter, shown) or error from error
         raise
     if source.reader == "read_csv":
-        check_is_divided(columns, source.path, delimiter, shown)
+        check_is_divided(columns, source.paths[0], delimiter, shown)
     return columns
 
 

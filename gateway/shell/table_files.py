@@ -30,27 +30,20 @@ def adopt_files(
     connection: Connection, table: str, place: Path, key: Sequence[str], *, run: bool
 ) -> list[str]:
     """Make a table of a Parquet file or folder, or only say what that would do."""
-    import pyarrow.parquet as pq
+    from gateway.shell.parquet_folder import read_parquet_folder
 
     connection.client_session.perform(check_embedded, "adopting files")
-    files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
-    if not files or not place.exists():
-        raise PalimpsestError(
-            Code.FILE_ACCESS,
-            f"{place} holds no Parquet files",
-            advice="name a file, or a folder with files that end in .parquet",
-        )
+    found = read_parquet_folder(place)
     name = table_name(connection, table)
-    rows = sum(pq.read_metadata(f).num_rows for f in files)
     keyed = f"key {', '.join(key)}" if key else "no key, so rows get hidden ids"
     steps = [
-        f"{name} is made with the columns of {counted(len(files), 'file')}, {keyed}",
-        f"their {rows} rows become its first versions; the files are copied and stay as they are",
+        f"{name} is made with the columns of {counted(len(found.files), 'file')}, {keyed}",
+        f"their {found.rows} rows become its first versions; the files stay as they are",
         f"DROP TABLE {name} undoes it",
     ]
     if run:
-        pattern = str(place / "**" / "*.parquet") if place.is_dir() else str(place)
-        import_file(connection, pattern, table, create=True, key=key)
+        files = [str(file) for file in found.files]
+        import_file(connection, files, table, create=True, key=key, shown=str(place))
     return steps
 
 

@@ -57,3 +57,49 @@ def test_what_cannot_be_adopted_or_ejected(tmp_path: Path) -> None:
         assert "no Parquet files" in str(raised.value)
         with pytest.raises(gateway.ProgrammingError), mapping():
             eject_files(con, "t", tmp_path / "out", run=True)
+
+
+def _refusal(con: gateway.Connection, folder: Path) -> str:
+    with pytest.raises(gateway.Error) as raised, mapping():
+        adopt_files(con, "t", folder, ["id"], run=True)
+    return str(raised.value)
+
+
+def test_files_of_a_folder_must_agree(tmp_path: Path) -> None:
+    """The first file decided the columns: those of others were left out, and values rounded."""
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    pq.write_table(pa.table({"id": [1, 2], "n": [1, 2]}), folder / "a.parquet")
+    pq.write_table(pa.table({"id": [3], "more": ["x"]}), folder / "b.parquet")
+    with gateway.connect(f"palimpsest:///{tmp_path / 'w'}", autocommit=True) as con:
+        adopt_files(con, "t", folder, ["id"], run=True)
+        rows = con.execute("SELECT id, n, more FROM t ORDER BY id").fetchall()
+        assert rows == [(1, 1, None), (2, 2, None), (3, None, "x")]
+        con.execute("DROP TABLE t")
+        pq.write_table(pa.table({"id": [4], "n": [1.5]}), folder / "c.parquet")
+        said = _refusal(con, folder)
+        assert "PAL-212" in said
+        assert '"n" as different types: INT64' in said
+        assert "DOUBLE" in said
+        (folder / "c.parquet").write_text("no Parquet")
+        assert "c.parquet is no Parquet file, or is damaged" in _refusal(con, folder)
+        (folder / "c.parquet").rename(folder / "_c.parquet")
+        adopt_files(con, "t", folder, ["id"], run=True)
+        assert con.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize(
+    ("log", "name"),
+    [
+        ("_delta_log/00000000000000000000.json", "Delta Lake"),
+        ("metadata/00000-1.metadata.json", "Iceberg"),
+        (".hoodie/hoodie.properties", "Hudi"),
+    ],
+)
+def test_a_table_format_is_not_a_folder_of_files(log: str, name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "lake"
+    (folder / log).parent.mkdir(parents=True)
+    (folder / log).write_text("{}")
+    pq.write_table(pa.table({"id": [1, 2]}), folder / "a.parquet")
+    with gateway.connect(f"palimpsest:///{tmp_path / 'w'}", autocommit=True) as con:
+        assert f"is a table of {name}" in _refusal(con, folder)
