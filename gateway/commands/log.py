@@ -10,6 +10,7 @@ from sqlglot import exp
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
 from gateway.commands.failure import exit_on_error
 from gateway.commands.rows import write_rows
+from gateway.procedures.procedures import no_table
 from gateway.shell.files import table_name
 
 _SHOWN = (
@@ -38,8 +39,9 @@ _SHOWN = (
 def command(table: str | None, limit: int, as_json: bool, access: Access) -> None:
     """List the commits, the latest first, or those that changed TABLE.
 
-    Each line has the version, time, user, application, message and the changed tables of a commit.
-    Other commands read the tables as of such a version with --as-of VERSION.
+    Each line has the version, time, user, application, message and the tables of a commit whose
+    rows or definitions it changed. TABLE may have been dropped since. Other commands read the
+    tables as of such a version with --as-of VERSION.
 
     \b
     Examples:
@@ -58,5 +60,10 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
             name = table_name(connection, table)
             known = connection.client_session.catalog.get(name)
             values.append(str(name if known is None else known.name))
+            if known is None:
+                # A dropped table has commits, too; a misspelled one has none.
+                cursor.execute(query.limit(1).sql(dialect="duckdb"), values)
+                if cursor.fetchone() is None:
+                    raise no_table(name, is_view=False)
         cursor.execute(query.sql(dialect="duckdb"), values)
         write_rows(cursor, connection, as_json=as_json)

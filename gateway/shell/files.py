@@ -204,9 +204,9 @@ class _Source:
     def relation(self, types: dict[str, str]) -> exp.Table:
         """The call that reads the file; CSV values take the types given."""
         places: list[exp.Expr] = [exp.Literal.string(path) for path in self.paths]
-        arguments = places if len(places) == 1 else [exp.Array(expressions=places)]
+        arguments: list[exp.Expr] = list(places)
         if len(places) > 1:
-            arguments.append(_argument("union_by_name", exp.true()))
+            arguments = [exp.Array(expressions=places), _argument("union_by_name", exp.true())]
         if self.reader == "read_csv":
             given = self.options
             for name, value in (("delim", given.delimiter), ("nullstr", given.null)):

@@ -103,14 +103,14 @@ def _disagreement(
     (place, leaves), (file, others) = first, other
     return PalimpsestError(
         Code.TYPE_MISMATCH,
-        f'the files store the column "{name}" as different types: {_shown(leaves)} in {place},'
-        f" {_shown(others)} in {file}",
+        f'the files store the column "{name}" as different types: {_types_text(leaves)} in {place},'
+        f" {_types_text(others)} in {file}",
         advice="write the files anew with one type; or make the table with CREATE TABLE, and"
         " `palimpsest import` each file, which casts its values",
     )
 
 
-def _shown(leaves: Sequence[Leaf]) -> str:
+def _types_text(leaves: Sequence[Leaf]) -> str:
     """``INT64``, ``BYTE_ARRAY String``; with the paths of fields where there are several."""
     shown = []
     for path, physical, logical in leaves:

@@ -35,7 +35,9 @@ def check_is_divided(
         return
     dialect = CsvDialect(delimiter=found.delimiter)
     if any(len(dialect.fields(line)) > 1 for line in _first_lines(path, found.skipped_lines)):
-        raise divided_wrongly(path, found.delimiter, shown) or _unequal(shown, found.delimiter)
+        raise divided_wrongly(path, found.delimiter, shown) or _unequal_lines(
+            shown, found.delimiter
+        )
 
 
 def _check_is_one_column(path: str, delimiter: str | None, shown: str) -> None:
@@ -45,7 +47,7 @@ def _check_is_one_column(path: str, delimiter: str | None, shown: str) -> None:
     if count == 0 or len(CsvDialect(delimiter=used).fields(line)) < 2:
         return
     if delimiter is None:
-        raise divided_wrongly(path, used, shown) or _unequal(shown, used)
+        raise divided_wrongly(path, used, shown) or _unequal_lines(shown, used)
     raise PalimpsestError(
         Code.COLUMN_COUNT,
         f"the first line of {shown} holds {used!r}, not the delimiter {delimiter!r}",
@@ -74,7 +76,7 @@ def divided_wrongly(path: str, delimiter: str | None, shown: str) -> PalimpsestE
     )
 
 
-def _unequal(shown: str, delimiter: str) -> PalimpsestError:
+def _unequal_lines(shown: str, delimiter: str) -> PalimpsestError:
     return PalimpsestError(
         Code.COLUMN_COUNT,
         f"the lines of {shown} have different numbers of values",

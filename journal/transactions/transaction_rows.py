@@ -5,11 +5,12 @@ Every store records the same; each catalog has its own columns for it. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import CommittedLineage
+from journal.model.plan import CatalogChange, DropRelation, PutRelation
 from journal.model.schema import CatalogSnapshot
 from journal.model.segment import RowCounts
 from journal.model.version import Version, to_datetime
@@ -77,6 +78,7 @@ def transaction_row(
             table = catalog.by_id(table_id)
             named[str(table.name) if table is not None else str(table_id)] = None
             rows = rows + row_set.counts
+        named.update(dict.fromkeys(_defined(statement.changes)))
     return TransactionRow(
         version=writes[-1].version,
         first_version=writes[0].version,
@@ -91,6 +93,17 @@ def transaction_row(
         lineage=transaction.lineage,
         alongside=transaction.alongside,
     )
+
+
+def _defined(changes: Iterable[CatalogChange]) -> Iterator[str]:
+    """The names of tables and views that are made, altered, renamed and dropped."""
+    for change in changes:
+        if isinstance(change, DropRelation):
+            yield str(change.name)
+        elif isinstance(change, PutRelation):
+            yield str(change.relation.name)
+            if change.instead_of is not None:
+                yield str(change.instead_of)
 
 
 def inline_row(

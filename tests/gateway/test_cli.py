@@ -234,7 +234,6 @@ def test_log_lists_commits_latest_first(warehouse: str) -> None:
     assert len(found) == 1
     assert found[0]["message"] == "mine"
     assert "ada" in found[0].values()
-    assert json.loads(done("log", "none", "-w", warehouse, "--json")) == []
 
 
 def test_as_of_reads_the_past(warehouse: str) -> None:
@@ -335,3 +334,18 @@ def test_import_takes_one_column_and_a_title(
     source.write_text(text)
     made = json.loads(done("import", str(source), "s", "--create", "-w", warehouse, "--json"))
     assert (made["columns"], made["rows"]) == (columns, 2)
+
+
+def test_log_names_the_tables_that_are_defined_and_dropped(warehouse: str) -> None:
+    done("query", "-w", warehouse, "ALTER TABLE t RENAME TO u; CREATE VIEW v AS SELECT a FROM u")
+    done("query", "-w", warehouse, "DROP VIEW v; DROP TABLE u")
+
+    def tables(*named: str) -> list[list[str]]:
+        return [c["tables"] for c in json.loads(done("log", *named, "-w", warehouse, "--json"))]
+
+    assert tables("u") == [["main.u"], ["main.u", "main.t"]]
+    assert tables("t") == [["main.u", "main.t"], ["main.t"], ["main.t"]]
+    assert tables("v") == [["main.v"], ["main.v"]]
+    unknown = call("log", "w", "-w", warehouse)
+    assert unknown.exit_code == 1
+    assert "PAL-201 (42P01): table main.w does not exist" in unknown.stderr
