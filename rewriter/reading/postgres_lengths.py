@@ -1,6 +1,7 @@
 """VARCHAR(n), CHAR(n), BIT(n) of tables, whose length PostgreSQL keeps to: a CHECK does. Pure.
 
 CREATE TABLE t (a varchar(5))                  .. CONSTRAINT t_a_length CHECK (length(a) <= 5)
+CREATE TABLE t (a varchar(5)[])                the same of each element
 CREATE TABLE t (b bit(5))                      .. CONSTRAINT t_b_length CHECK (length(b) = 5)
 ALTER TABLE t ALTER COLUMN a TYPE varchar(9)   the same with another CHECK
 """
@@ -12,6 +13,7 @@ from sqlglot import exp
 from journal.model.schema import Table
 from journal.sql.builders import fill
 from journal.sql.relations import ident
+from journal.sql.sql import expression
 from journal.sql.text_lengths import bit_length, text_length, text_lengths
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import table_name
@@ -94,6 +96,10 @@ def _present(table: Table, name: str) -> str | None:
 
 def _length(kind: exp.Expr | None) -> int | None:
     """How many characters or bits a type takes; None for any number, and for other types."""
+    while isinstance(kind, exp.DataType) and kind.is_type(exp.DType.ARRAY) and kind.expressions:
+        kind = kind.expressions[0]
+        if kind.is_type(*_BITS):
+            return None
     if not isinstance(kind, exp.DataType) or kind.this not in _VARYING | _FIXED | _BITS:
         return None
     # CHAR alone is CHAR(1), unlike the name that PostgreSQL has for CHAR(n) of any length.
@@ -112,7 +118,26 @@ def length_condition(value: exp.Expr, kind: exp.DataType) -> exp.Expr | None:
     Blanks at the end of a CHAR(n) do not count; a BIT(n) has so many bits.
     """
     length = _length(kind)
+    if length is None:
+        return None
+    if kind.is_type(exp.DType.ARRAY):
+        return _elements_condition(value, kind, length)
     if kind.this in _BITS:
         return fill("length(c) = n", c=value, n=length)
     text = "length(rtrim(c, ' ')) <= n" if kind.this in _FIXED else "length(c) <= n"
-    return None if length is None else fill(text, c=value, n=length)
+    return fill(text, c=value, n=length)
+
+
+_ELEMENTS = "len(list_filter(c, LAMBDA element: length(element) > n)) = 0"
+
+
+def _elements_condition(value: exp.Expr, kind: exp.DataType, length: int) -> exp.Expr:
+    """The same of each element of an array, of whatever depth; blanks count."""
+    element = kind.expressions[0]
+    while element.is_type(exp.DType.ARRAY) and element.expressions:
+        value, element = exp.Flatten(this=value), element.expressions[0]
+    made = expression(_ELEMENTS)
+    parts = {"c": value, "n": exp.Literal.number(length)}
+    for place in [c for c in made.find_all(exp.Column) if c.name in parts]:
+        place.replace(parts[place.name].copy())
+    return made

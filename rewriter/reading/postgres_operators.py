@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import array_of_text
-from journal.sql.builders import call, fill
+from journal.sql.builders import call, fill, variable
 from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import truth_of, typed_constant
 from rewriter.name_resolution import position_of
@@ -117,8 +117,13 @@ def _value_beside(node: exp.Expr) -> exp.Expr:
 
 
 def _length(cast: exp.Cast) -> int | None:
-    """How many characters a cast leaves of a text; None for other casts."""
+    """How many characters a cast leaves of a text, or of each element; None for other casts."""
     kind = cast.to
+    if kind.is_type(exp.DType.ARRAY) and kind.expressions:
+        element = kind.expressions[0]
+        is_cut = isinstance(cast.this, exp.Transform) or cast.this.is_string
+        size = element.expressions[0].name if element.expressions else _ALONE.get(element.this, "")
+        return int(size) if element.this in _TEXTS and size.isdigit() and not is_cut else None
     if kind.this not in _TEXTS or isinstance(cast.this, exp.Left | exp.Trim):
         return None
     size = kind.expressions[0].name if kind.expressions else _ALONE.get(kind.this, "")
@@ -142,9 +147,24 @@ def _cut(cast: exp.Cast, types: ValueTypes) -> None:
     """An explicit cast cuts a text that is too long, as SQL says; CHAR(n) has no blanks behind."""
     is_native = types.context.capabilities.postgres_functions
     kind = None if is_native else types.of(cast.this).kind
-    text = cast.this if cast.this.is_string else text_of(cast.this, kind)
-    cut: exp.Expr = exp.Left(this=text, expression=exp.Literal.number(_length(cast) or 0))
-    cast.set("this", fill("rtrim(t, ' ')", t=cut) if cast.to.this in _ALONE else cut)
+    length = _length(cast) or 0
+    if not cast.to.is_type(exp.DType.ARRAY):
+        cast.set("this", _first_part(cast.this, kind, cast.to, length))
+    elif isinstance(cast.this, exp.Array):
+        for element in list(cast.this.expressions):
+            of = None if is_native else types.of(element).kind
+            element.replace(_first_part(element, of, cast.to.expressions[0], length))
+    else:
+        of = kind[:-2].replace(UNTOLD, "VARCHAR") if kind and kind.endswith("[]") else None
+        part = _first_part(variable("e"), of, cast.to.expressions[0], length)
+        cast.set("this", fill("list_transform(a, LAMBDA e: t)", a=cast.this, t=part))
+
+
+def _first_part(value: exp.Expr, kind: str | None, to: exp.DataType, length: int) -> exp.Expr:
+    """As many characters of a value of a kind as a type of texts keeps."""
+    text = value.copy() if value.is_string else text_of(value, kind)
+    cut: exp.Expr = exp.Left(this=text, expression=exp.Literal.number(length))
+    return fill("rtrim(t, ' ')", t=cut) if to.this in _ALONE else cut
 
 
 def _join(node: exp.Expr, types: ValueTypes) -> None:

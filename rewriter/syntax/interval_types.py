@@ -33,7 +33,7 @@ def spell_interval_types(ast: exp.Expr) -> None:
         _join_digits(sum_of_two)
     for interval in list(ast.find_all(exp.Interval)):
         unit, text = interval.args.get("unit"), interval.this
-        if not isinstance(text, exp.Literal):
+        if unit is None or not isinstance(text, exp.Literal):
             continue
         if isinstance(unit, exp.IntervalSpan | exp.Second) or _is_cut(interval):
             interval.replace(_constant(text, _fields_of(unit)))

@@ -137,6 +137,9 @@ MACROS: dict[str, tuple[str, ...]] = {
         " || ')' WHEN o IN (1114, 1115) AND m >= 0 THEN regexp_replace(shown, 'timestamp',"
         " 'timestamp(' || m || ')')"
         " WHEN o IN (1042, 1043) AND m > 3 THEN shown || '(' || (m - 4) || ')'"
+        " WHEN o IN (1014, 1015) AND m > 3 THEN replace(shown, '[]', '(' || (m - 4) || ')[]')"
+        " WHEN o = 1231 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
+        " || ')[]'"
         " ELSE shown END) FROM pgc.shown_types WHERE oid = o) END"),
     ),
     "has_any_column_privilege": (

@@ -26,6 +26,7 @@ from gateway.servers.pgwire.types import (
     NUMERIC,
     OID,
     VARCHAR,
+    VARCHARS,
     field_of,
     text_field,
 )
@@ -53,7 +54,7 @@ def filled_up(batch: pa.RecordBatch, fields: Sequence[Field]) -> pa.RecordBatch:
     return batch
 
 
-_SPELLED = "varchar"
+_SPELLED = {"varchar": VARCHAR, "varchar[]": VARCHARS}
 _SENT_AS = {
     (JSON.oid, "JSON"): AS_WRITTEN,
     **{(OID.oid, whole): "OID" for whole in ("SMALLINT", "INTEGER", "UINTEGER", "BIGINT")},
@@ -147,8 +148,8 @@ class DescribedFields:
         if length is not None:
             text = text_field(field.name, length)
             return replace(found, oid=text.oid, modifier=text.modifier)
-        if column.spelled == _SPELLED:
-            return replace(found, oid=VARCHAR)
+        if column.spelled in _SPELLED:
+            return replace(found, oid=_SPELLED[column.spelled])
         if column.spelled == AS_WRITTEN:
             return replace(found, oid=JSON.oid)
         if column.declared is None or self._seen is None:

@@ -75,6 +75,8 @@ ELEMENTS = {
 }
 """The types of elements by the numbers of array types; text for char, name, bpchar and varchar."""
 BPCHAR, VARCHAR = 1042, 1043
+BPCHARS, VARCHARS = 1014, 1015
+"""Arrays of these."""
 OTHER_TEXT = frozenset({18, 19, 705, BPCHAR, VARCHAR, 0})
 """char, name, unknown, bpchar, varchar, and no type at all: their values are text."""
 
@@ -103,7 +105,8 @@ def innermost_type(name: str) -> str:
 
 def text_field(name: str, length: TextLength) -> Field:
     """A column of texts that have a length, as the catalog describes it."""
-    return Field(name, BPCHAR if length.is_fixed else VARCHAR, -1, length.most + HEADER)
+    fixed, varying = (BPCHARS, VARCHARS) if length.is_list else (BPCHAR, VARCHAR)
+    return Field(name, fixed if length.is_fixed else varying, -1, length.most + HEADER)
 
 
 def field_of(column: ResultColumn) -> Field:

@@ -170,3 +170,28 @@ def test_numbers_without_digits_are_written_without_zeros(store: Store) -> None:
         ("SELECT b::text FROM (SELECT * FROM t) AS r(a, b, c) WHERE a = 2", [("100",)]),
     ):
         assert con.execute(query).fetchall() == wanted, query
+
+
+@pytest.mark.drifts(toy="it has no arrays")
+def test_elements_of_arrays_are_as_short_as_their_type_says(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a VARCHAR(3)[], c CHAR(2)[])")
+    con.execute("INSERT INTO t VALUES (1, '{abc,NULL}', '{ab}'), (2, NULL, '{}')")
+    for sql in (
+        "INSERT INTO t (k, a) VALUES (3, '{abcd}')",
+        "INSERT INTO t (k, a) VALUES (3, ARRAY['a', 'abcd'])",
+        "INSERT INTO t (k, c) VALUES (3, ARRAY['abc'])",
+        "UPDATE t SET a = ARRAY['abcd'] WHERE k = 1",
+        "ALTER TABLE t ALTER COLUMN a TYPE VARCHAR(2)[]",
+    ):
+        with pytest.raises(gateway.DatabaseError) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == "22001", sql
+    con.execute("INSERT INTO t (k, a) VALUES (3, ARRAY['abcd', 'e', NULL]::VARCHAR(3)[])")
+    con.execute("ALTER TABLE t ALTER COLUMN a TYPE VARCHAR(4)[]")
+    con.execute("UPDATE t SET a = '{abcd}' WHERE k = 2")
+    assert con.execute("SELECT a, a::VARCHAR(1)[] FROM t ORDER BY k").fetchall() == [
+        (["abc", None], ["a", None]),
+        (["abcd"], ["a"]),
+        (["abc", "e", None], ["a", "e", None]),
+    ]
