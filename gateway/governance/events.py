@@ -164,12 +164,13 @@ def record_failure(
     """Add an event of what failed, in a transaction of its own.
 
     What a role may not do, and what a store that takes no writes refuses, is no event: otherwise
-    somebody without a right could drive the events of others out. If the event cannot be written
+    somebody without a right could drive the events of others out. The event has no message that
+    may quote values of rows. If the event cannot be written
     the log says so, and the error of the caller goes its way.
     """
     if error.code in _NO_EVENTS:
         return
-    data = {"code": error.code.value.code, "error": error.message[:_TEXT_MAX]}
+    data = {"code": error.code.value.code, "error": error.recorded[:_TEXT_MAX]}
     try:
         with session.journal.exclusive_session() as records:
             record_event(

@@ -75,7 +75,10 @@ def run_undoable(
         try:
             done = work()
         except BaseException as error:
-            _undo(session, row, table, str(error))
+            kind = type(error).__name__
+            _undo(
+                session, row, table, error.recorded if isinstance(error, PalimpsestError) else kind
+            )
             raise
         _end(session, row, DONE)
     return done
@@ -105,7 +108,7 @@ def _undo(session: Session, row: OperationRow, table: UndoTable, why: str) -> bo
             with failures():
                 table[name](session, arguments)
         except PalimpsestError as error:
-            failed.append(f"{name}: {error.message}")
+            failed.append(f"{name}: {error.recorded}")
     told = "; ".join(failed) or None
     data = {"operation": row.name, "id": row.id, "why": why[:500]}
     if failed:

@@ -44,7 +44,7 @@ def _run(context: JobContext) -> JobReport:
         context.watching,
     )
     for name, error in done.failures.items():
-        context.log(f"{name}: {error.message}")
+        context.log(f"{name}: {error.recorded}")
     if done.failures:
         raise next(iter(done.failures.values()))
     states = {r.id: r.state.value for r in done.requests}

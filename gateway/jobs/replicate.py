@@ -81,7 +81,7 @@ def _run(context: JobContext) -> JobReport:
             with failures():
                 result = _replicate(context, place)
         except PalimpsestError as error:
-            context.log(f"{place.recorded_name}: {error.message}")
+            context.log(f"{place.recorded_name}: {error.recorded}")
             failed.append(error)
             continue
         read += Volume(result.files, result.rows, result.bytes)
@@ -211,7 +211,7 @@ def _record_failure(
             forget_replica(records, row)
             records.commit()
     else:
-        _record(context, _finished_row(context, row, began, error=error.message))
+        _record(context, _finished_row(context, row, began, error=error.recorded))
     name = str(context.table.name)
     record_failure(context.session, EventName.DATA_REPLICATE, None, name, error)
 

@@ -354,9 +354,7 @@ def _recorded_option(name: str, value: Any) -> str:
 
 def recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
     """An error for the record: without its message where that may quote data, or who was named."""
-    of_data = error.sqlstate[:2] in {"22", "23"} and error.code is not Code.SETTING_VALUE
-    quotes = of_data or (error.quotes and error.code is not Code.HELD)
-    return error.code.value.title if quotes or _PRIVATE & options.keys() else error.message
+    return error.code.value.title if _PRIVATE & options.keys() else error.recorded
 
 
 def _engine(session: Session, table: Table) -> Engine:

@@ -292,7 +292,7 @@ def _failed(desk: Desk, batch: PrivacyBatch, error: PalimpsestError) -> PrivacyB
     _, named = identities_in(desk, batch)
     values = {value for pairs in named.values() for _, value in pairs}
     told = {"code": error.code.value.code}
-    for part, text in (("message", error.message), ("advice", error.advice)):
+    for part, text in (("message", error.recorded), ("advice", error.advice)):
         told[part] = without_values(text, values)
     detail: dict[str, Any] = {"failed_step": batch.step, "error": told}
     return move(desk, batch, PrivacyEvent.FAIL, detail, {"error": told["code"]})

@@ -247,7 +247,7 @@ class _HandedOver:
                 there = store.perform(parts_here, self._called)
         except PalimpsestError as error:
             told = {"code": error.code.value.code}
-            for part, text in (("message", error.message), ("advice", error.advice)):
+            for part, text in (("message", error.recorded), ("advice", error.advice)):
                 told[part] = without_values(text, self._values)
             return {("away" if is_away(error) else "error"): told}, ()
         found = there.to_json() | {"types": sorted(taken.types)}

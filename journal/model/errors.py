@@ -204,6 +204,12 @@ class Position:
         return f"line {self.line}, column {self.column}"
 
 
+_OF_DATA = frozenset({"22", "23"})
+"""Classes of SQLSTATE whose messages quote values that rows have, or would have."""
+_OF_DEFINITIONS = frozenset({Code.SETTING_VALUE, Code.POLICY, Code.EXPRESSION, Code.ENTITY})
+"""Codes of these classes that speak of settings and declarations."""
+
+
 class PalimpsestError(Exception):
     """One error of the project: code, message, advice, and where known the position."""
 
@@ -223,6 +229,17 @@ class PalimpsestError(Exception):
     def sqlstate(self) -> str:
         """The five-character SQLSTATE of the code."""
         return self.code.value.sqlstate
+
+    @property
+    def recorded(self) -> str:
+        """The message for a record that is kept: its code's title where it may quote rows.
+
+        >>> PalimpsestError(Code.CONVERSION, "'ada@x.org' is no INTEGER").recorded
+        'value cannot be converted'
+        """
+        is_of_data = self.sqlstate[:2] in _OF_DATA and self.code not in _OF_DEFINITIONS
+        quotes = is_of_data or (self.quotes and self.code is not Code.HELD)
+        return self.code.value.title if quotes else self.message
 
     def __str__(self) -> str:
         where = f" ({self.position})" if self.position else ""

@@ -86,7 +86,7 @@ def _write(
         except PalimpsestError as error:
             if error.code is not Code.SERIALIZATION or attempt == retries:
                 raise
-            run.log(f"attempt {attempt + 1}: {error.message}")
+            run.log(f"attempt {attempt + 1}: {error.recorded}")
     raise AssertionError("the loop returns or raises")
 
 

@@ -17,7 +17,7 @@ from gateway.governance.entity_operations import (
     update_entities,
 )
 from gateway.governance.entity_schema import read_entity
-from gateway.governance.events import EventName, EventStatus, record_event
+from gateway.governance.events import EventName, EventStatus, record_event, record_failure
 from gateway.governance.safe_mode import begin_safe_mode, end_safe_mode
 from gateway.notifications.event_patterns import parse_patterns
 from gateway.notifications.outbox import finish_batch, take_batch
@@ -204,3 +204,22 @@ def test_f63_a_channel_is_told_each_event_and_one_sender_at_a_time(con: Connecti
     assert not finish_batch(session, no_progress, "c", "two", 2)
     assert finish_batch(session, no_progress, "c", "one", 2)
     assert take("two") is None
+
+
+@pytest.mark.also_on("hive")
+def test_no_event_keeps_what_an_error_quotes_of_rows(con: Connection) -> None:
+    told = PalimpsestError(Code.REPLICATION, "its target is an older copy of itself")
+    quoting = PalimpsestError(Code.RAISED, "no ada@x.example")
+    quoting.quotes = True
+    for error in (
+        told,
+        quoting,
+        PalimpsestError(Code.DUPLICATE_KEY, "the key (ada@x.example) is there twice"),
+        PalimpsestError(Code.CONVERSION, "'ada@x.example' is no INTEGER"),
+    ):
+        record_failure(con.session, EventName.DATA_REPLICATE, None, "flights", error)
+    found = con.execute("SELECT data FROM system.events ORDER BY seq").fetchall()
+    assert [json.loads(data)["error"] for (data,) in found] == [
+        told.message,
+        *(code.value.title for code in (Code.RAISED, Code.DUPLICATE_KEY, Code.CONVERSION)),
+    ]
