@@ -54,7 +54,7 @@ def url_of(warehouse: str) -> str:
     if "://" in warehouse or warehouse.startswith(PREFIX):
         return warehouse
     path = Path(warehouse).expanduser()
-    return "palimpsest:///" + quote(str(path))
+    return "palimpsest:///" + quote(str(path), errors="surrogateescape")
 
 
 def access_options(function: F) -> F:

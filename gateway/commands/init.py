@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import click
 
@@ -45,6 +46,7 @@ def command(path: str, as_json: bool) -> None:
         with errors.mapping():
             root, _ = parse_url(url)
         existed = root is not None and (root / DATABASE_FILE).exists()
+        others = root is not None and not existed and root.is_dir() and any(root.iterdir())
         with connect(Access(path), "init", make=True):
             pass
     except errors.Error as error:
@@ -54,9 +56,12 @@ def command(path: str, as_json: bool) -> None:
         click.echo(json.dumps({"warehouse": shown, "url": url, "created": not existed}))
         return
     click.echo(f"{'Found' if existed else 'Made'} the warehouse {path}.")
+    if others:
+        click.echo("It holds other files, too; give a warehouse a folder of its own.", err=True)
     if not existed:
-        option = "" if path == DEFAULT else f" -w {path}"
-        click.echo(f"Next: palimpsest shell {'' if path == DEFAULT else path}".rstrip())
+        word = "" if path == DEFAULT else f" {shlex.quote(path)}"
+        option = word and f" -w{word}"
+        click.echo(f"Next: palimpsest shell{word}")
         click.echo(f"  or: palimpsest import FILE.csv TABLE --create{option}")
 
 

@@ -5,6 +5,8 @@ palimpsest:///relative/path    palimpsest:////absolute/path    palimpsest:// (a 
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
@@ -54,14 +56,25 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
             f"the URL {shown} is not one this gateway can open",
             advice=f"use {_FORMS}",
         )
-    path = unquote(parts.path)
+    path = unquote(parts.path, errors="surrogateescape")
     if path in {"", "/"}:
         return None, dict(parse_qsl(parts.query))
     return Path(path[1:]), dict(parse_qsl(parts.query))
 
 
 def make_folder(root: Path, modes: FileModes | None) -> None:
-    """Make the folder of a warehouse where there is none; raises FILE_ACCESS."""
+    """Make the folder of a warehouse where there is none; raises FILE_ACCESS.
+
+    DuckDB takes paths as UTF-8 only, which a name that another system wrote need not be.
+    """
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the path of the warehouse is not text in UTF-8: {os.fsencode(root)!r}",
+            advice="rename the folder",
+        ) from error
     try:
         if not (root / DATABASE_FILE).exists():
             make_root(root, modes)
@@ -81,5 +94,5 @@ def check_exists(url: str, shown: str | None = None) -> None:
         raise PalimpsestError(
             Code.URL,
             f"there is no warehouse at {shown}",
-            advice=f"make one with: palimpsest init {shown}; or name another",
+            advice=f"make one with: palimpsest init {shlex.quote(shown)}; or name another",
         )

@@ -240,8 +240,8 @@ def open_error(file: Path, error: Exception) -> PalimpsestError:
         return PalimpsestError(
             Code.URL,
             f"the URL has an unknown option: {unknown}",
-            advice="a folder's URL takes mode and what DuckDB can be set to, as memory_limit=2GB;"
-            " the dialect is an argument of connect() and of commands",
+            advice="a folder's URL takes warehouse_mode and what DuckDB can be set to, such as"
+            " memory_limit=2GB; the dialect is an argument of connect() and of commands",
         )
     if isinstance(error, duckdb.ParserException) or "Failed to cast value" in text:
         return PalimpsestError(

@@ -50,18 +50,22 @@ OWNER = FileModes()
 
 
 def read_mode(text: str, name: str) -> FileModes:
-    """The modes that a setting asks for, as chmod writes that of a folder; raises SETTING_VALUE."""
+    """The modes that a setting asks for, as chmod writes that of a folder; raises SETTING_VALUE.
+
+    What everybody may write, everybody may change past the gateway.
+    """
     try:
         mode = int(text, 8)
     except ValueError:
         mode = 0
     readers = (mode & _READ) >> 2
     is_sound = (mode & 0o011) == readers and not mode & _WRITE & ~(readers << 1)
-    if mode & _OWNER != _OWNER or mode > 0o777 or not is_sound:
+    if mode & _OWNER != _OWNER or mode > 0o777 or mode & stat.S_IWOTH or not is_sound:
         raise PalimpsestError(
             Code.SETTING_VALUE,
             f"{name} needs the mode of a folder that its owner may use, not {text!r}",
-            advice="give 0700 (the owner alone), 0750 (a group reads) or 0770 (a group writes)",
+            advice="give 0700 (the owner alone), 0750 (a group reads), 0770 (a group writes) or"
+            " 0755 (everybody reads)",
         )
     return FileModes(mode)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -349,3 +351,30 @@ def test_log_names_the_tables_that_are_defined_and_dropped(warehouse: str) -> No
     unknown = call("log", "w", "-w", warehouse)
     assert unknown.exit_code == 1
     assert "PAL-201 (42P01): table main.w does not exist" in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["init"], ["query", "SELECT 1", "-w"], ["import", "-", "t", "-w"]]
+)
+def test_a_folder_whose_name_is_no_text_is_refused(command: list[str], tmp_path: Path) -> None:
+    """It ended in a traceback; so did a link to it."""
+    folder = os.fsencode(tmp_path) + b"/lat\xfcin"
+    os.mkdir(folder)  # noqa: PTH102 - a name of bytes
+    link = tmp_path / "link"
+    link.symlink_to(os.fsdecode(folder))
+    (tmp_path / os.fsdecode(b"lat\xfcin") / "palimpsest.duckdb").touch()
+    for place in (os.fsdecode(folder), str(link)):
+        result = call(*command, place)
+        assert result.exit_code == 3
+        assert "PAL-507 (58P01): the path of the warehouse is not text in UTF-8" in result.stderr
+
+
+def test_init_quotes_names_and_tells_of_other_files(tmp_path: Path) -> None:
+    (tmp_path / "a b's").mkdir()
+    (tmp_path / "a b's" / "notes.txt").touch()
+    result = call("init", str(tmp_path / "a b's"))
+    assert result.exit_code == 0
+    assert "It holds other files, too" in result.stderr
+    word = shlex.quote(str(tmp_path / "a b's"))
+    assert f"Next: palimpsest shell {word}\n" in result.stdout
+    assert f"--create -w {word}\n" in result.stdout

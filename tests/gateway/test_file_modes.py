@@ -269,7 +269,9 @@ def test_the_catalog_beside_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         catalog.close()
 
 
-@pytest.mark.parametrize("text", ["0600", "0777x", "755", "0750", "0770", "0730", "0702", "2770"])
+@pytest.mark.parametrize(
+    "text", ["0600", "0777", "x", "755", "0750", "0770", "0730", "0702", "2770"]
+)
 def test_modes_that_are_taken(text: str, tmp_path: Path) -> None:
     if text in {"755", "0750", "0770"}:
         modes = read_mode(text, "warehouse_mode")
