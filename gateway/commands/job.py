@@ -45,6 +45,14 @@ from journal.records.report import JobReport
 @click.option("--name", metavar="NAME", help="backup: its name.")
 @click.option("--expires", metavar="DURATION", help="backup: how long to keep it: '30 days'.")
 @click.option(
+    "--to", metavar="FOLDER|URL", help="backup, replicate: where to copy it: /mnt/b, s3://vault/b."
+)
+@click.option(
+    "--from",
+    metavar="FOLDER|URL",
+    help="restore: the copy that holds backup.json, of any warehouse.",
+)
+@click.option(
     "--retain", metavar="DURATION", help="vacuum: keep what jobs retired within this time."
 )
 @click.option("--now", metavar="TIME", help="retain: apply the policy as of this moment.")
@@ -85,6 +93,7 @@ def command(
       palimpsest job retain flights --dry-run
       palimpsest job retain --all --json
       palimpsest job backup hr.depts --name before-migration --expires '30 days'
+      palimpsest job backup --all --name june --to /mnt/other-disk
       palimpsest job restore hr.depts --backup before-migration --key 42
       palimpsest job vacuum --all --retain '7 days'
     """
@@ -147,6 +156,8 @@ def _counts_text(run: JobRun) -> str:
     parts += _amount_texts(report)
     details = report.details
     parts += [f"{n} {details[n]}" for n in ("backup", "trash") if details.get(n)]
+    if details.get("place"):
+        parts.append(f"copied to {details['place']}")
     return f": {', '.join(parts)}" if parts else ""
 
 

@@ -378,3 +378,14 @@ def test_init_quotes_names_and_tells_of_other_files(tmp_path: Path) -> None:
     word = shlex.quote(str(tmp_path / "a b's"))
     assert f"Next: palimpsest shell {word}\n" in result.stdout
     assert f"--create -w {word}\n" in result.stdout
+
+
+def test_a_backup_is_copied_and_restored_by_options(warehouse: str, tmp_path: Path) -> None:
+    place = tmp_path / "vault"
+    told = done("job", "backup", "t", "--name", "n", "--to", str(place), "-w", warehouse)
+    assert f"backup n, copied to {place}/main.t/n" in told
+    other = str(tmp_path / "other")
+    prepared_warehouse(tmp_path / "other", TABLES[:1])
+    copy = str(place / "main.t" / "n")
+    assert "2 rows written" in done("job", "restore", "t", "--from", copy, "-w", other)
+    assert "does not take to" in call("job", "compact", "t", "--to", "x", "-w", other).stderr
