@@ -22,7 +22,7 @@ from journal.model.failures import file_error
 
 STATEMENT, USAGE, CONNECTION, CONFLICT, COPIES_LEFT, INTERRUPTED = 1, 2, 3, 4, 5, 130
 _BY_STATE = {"40001": CONFLICT, "57014": INTERRUPTED}
-_CONNECTING = frozenset({"PAL-501", "PAL-502", "PAL-530", "PAL-532", "PAL-603", "PAL-604"})
+_CONNECTING = frozenset({"PAL-501", "PAL-502", "PAL-530", "PAL-532", "PAL-603"})
 
 
 def exit_code(error: errors.Error) -> int:

@@ -318,6 +318,6 @@ def _missing(name: str) -> PalimpsestError:
         Code.DRIVER_MISSING,
         f"files under {name}:// need a package that is not installed"
         if name != "fsspec"
-        else "files under a URL need the package fsspec",
+        else "files under a URL, and copies of backups and archives in any folder, need fsspec",
         advice="pip install 'palimpsest-gateway[elsewhere]', or what fsspec asks for it",
     )
