@@ -21,12 +21,13 @@ from gateway.config import Settings
 from gateway.dbapi.connection import Connection
 from gateway.governance.profile_updates import is_same_store
 from gateway.network.urls import is_server_url
-from gateway.opening.folder_urls import check_exists
+from gateway.opening.folder_urls import check_exists, parse_url
 from gateway.opening.schemes import PREFIX, is_database, scheme_of
 from gateway.session.operations import Operation
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.system_user import system_user
+from journal.stores.embedded.file_names import DATABASE_FILE
 from rewriter.dialect_semantics import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -197,12 +198,27 @@ def control_elsewhere(url: str, environment: Mapping[str, str] = os.environ) -> 
 
 
 @contextmanager
+def telling_if_made(warehouse: str, *, quiet: bool = False) -> Iterator[None]:
+    """Say on stderr if the folder of a warehouse is made inside: its path may be misspelled."""
+    url = url_of(warehouse)
+    root = None
+    if not is_database(url) and not is_server_url(url):
+        with errors.mapping():
+            root, _ = parse_url(url)
+    made = root is not None and not (root / DATABASE_FILE).exists()
+    yield
+    if made and not quiet:
+        click.echo(f"Made the warehouse {warehouse}.", err=True)
+
+
+@contextmanager
 def open_connection(
     access: Access, command: str, *, as_json: bool = False, make: bool = False
 ) -> Iterator[Connection]:
     """A connection that is closed at the end; without one the command leaves with 3."""
     try:
-        connection = connect(access, command, make=make)
+        with telling_if_made(access.warehouse, quiet=as_json):
+            connection = connect(access, command, make=make)
     except errors.Error as error:
         if error.code in {"PAL-222", "PAL-230"}:
             raise click.UsageError(str(error.message)) from error

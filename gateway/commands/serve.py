@@ -19,7 +19,12 @@ import click
 from gateway.access.external import ExternalLogin, external_logins
 from gateway.activity.log_lines import FORMATS
 from gateway.activity.log_settings import CONFIG, LEVELS, LogSettings
-from gateway.commands.connecting import WAREHOUSE_OPTION, control_elsewhere, url_of
+from gateway.commands.connecting import (
+    WAREHOUSE_OPTION,
+    control_elsewhere,
+    telling_if_made,
+    url_of,
+)
 from gateway.commands.failure import exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.commands.login_settings import external_options, login_options
@@ -260,7 +265,8 @@ def command(
             click.echo("the options are fine" if config is None else f"{config} is fine")
             return
         target = url_of(url or warehouse)
-        opened = _acquire(target, config)
+        with telling_if_made(url or warehouse):
+            opened = _acquire(target, config)
         allowed = limits_of(others)
         try:
             if others["begins_safe"]:

@@ -9,7 +9,13 @@ from typing import TextIO
 import click
 
 from gateway import __version__, errors
-from gateway.commands.connecting import Access, access_options, connect, fail_to_connect
+from gateway.commands.connecting import (
+    Access,
+    access_options,
+    connect,
+    fail_to_connect,
+    telling_if_made,
+)
 from gateway.commands.failure import exit_on_error
 from gateway.opening.url_secrets import without_password
 from gateway.shell.command_context import ExitShell
@@ -91,7 +97,8 @@ def command(
     place = url or access.warehouse
     chosen = Access(place, access.dialect, access.user, access.as_of)
     try:
-        connection = connect(chosen, "shell", make=True)
+        with telling_if_made(place):
+            connection = connect(chosen, "shell", make=True)
     except errors.Error as error:
         fail_to_connect(error, as_json=False)
     interactive = not commands and not files and sys.stdin.isatty() and sys.stdout.isatty()

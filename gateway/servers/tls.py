@@ -87,7 +87,11 @@ class ServerTls:
             raise PalimpsestError(
                 Code.SETTING_VALUE,
                 f"TLS cannot be served with {self._files.certificate}: {error}",
-                advice="give the certificate and its key, without a password, as PEM files",
+                advice=(
+                    "give the key of the certificate, too: --tls-key"
+                    if self._files.key is None
+                    else "give the certificate and its key, without a password, as PEM files"
+                ),
             ) from error
         self._bindings[made] = _end_point_of(text)
         return made

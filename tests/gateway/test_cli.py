@@ -389,3 +389,15 @@ def test_a_backup_is_copied_and_restored_by_options(warehouse: str, tmp_path: Pa
     copy = str(place / "main.t" / "n")
     assert "2 rows written" in done("job", "restore", "t", "--from", copy, "-w", other)
     assert "does not take to" in call("job", "compact", "t", "--to", "x", "-w", other).stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["shell", "-c", "SELECT 1"], ["import", "{csv}", "t", "--create", "-w"]]
+)
+def test_a_warehouse_that_a_command_makes_is_told_of(command: list[str], tmp_path: Path) -> None:
+    """Its path may be misspelled."""
+    (tmp_path / "s.csv").write_text("a\n1\n")
+    place = str(tmp_path / "w")
+    words = [word.format(csv=tmp_path / "s.csv") for word in command]
+    assert call(*words, place).stderr == f"Made the warehouse {place}.\n"
+    assert "Made" not in call(*words, place).stderr
