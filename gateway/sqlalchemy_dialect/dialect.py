@@ -118,10 +118,9 @@ class PalimpsestDialect(default.DefaultDialect):
         if store not in {"", self.driver}:
             # A store that is a server: the rest of the URL is that of its own client library.
             self.supports_alter = store in _KEEP_REFERENCES
-            return [url.set(query=query).render_as_string(hide_password=False)], keywords
+            return [_text_of(url.set(query=query))], keywords
         if url.host or "host" in query:
-            server = url.set(drivername=self.name, query=query)
-            return [server.render_as_string(hide_password=False)], keywords
+            return [_text_of(url.set(drivername=self.name, query=query))], keywords
         if url.port or url.username or url.password:
             raise exc.ArgumentError(
                 f"{url} names a user and no host; use palimpsest://user@host:5433/ for a server,"
@@ -387,3 +386,8 @@ def _gateway(connection: Any) -> GatewayConnection:
 def _reading_as_of(cursor: Any, context: Any | None) -> Any:
     point = None if context is None else context.execution_options.get("as_of")
     return nullcontext() if point is None else cursor.connection.reading_as_of(point)
+
+
+def _text_of(url: URL) -> str:
+    """A URL with its password; SQLAlchemy leaves blanks in names and passwords as they are."""
+    return url.render_as_string(hide_password=False).replace(" ", "%20")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from sqlalchemy import make_url
 
 import gateway
 from gateway.commands.connecting import Access, connect
-from gateway.opening.url_secrets import without_password
+from gateway.opening.url_secrets import check_login, split_secret_url, without_password
+from gateway.sqlalchemy_dialect import PalimpsestDialect
 
 pytest.importorskip("psycopg")
 pytest.importorskip("pyhive")
@@ -62,3 +65,17 @@ def test_urls_are_shown_without_passwords() -> None:
         "me:p@host": "me:***@host",
     }
     assert {url: without_password(url) for url in shown} == shown
+
+
+@pytest.mark.parametrize("scheme", ["palimpsest", "palimpsest+postgresql", "palimpsest+hive"])
+def test_sqlalchemy_hands_passwords_over_as_they_were_encoded(scheme: str) -> None:
+    """A blank in one was refused, as if nobody had encoded it."""
+    given = f"{scheme}://an%20n:a%20long%2Bsentence%40%2F@host:5433/my%20base"
+    (text,), _ = PalimpsestDialect().create_connect_args(make_url(given))
+    check_login(text)
+    parts = split_secret_url(text)
+    assert (unquote(parts.username or ""), unquote(parts.password or "")) == (
+        "an n",
+        "a long+sentence@/",
+    )
+    assert unquote(parts.path) == "/my base"
