@@ -45,9 +45,17 @@ def file_text(value: Any, null: str = "") -> str:
 
 
 def _moment(value: dt.datetime) -> str:
-    if value.tzinfo is None:
-        return _short(value.isoformat(" "))
-    return _short(value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ")) + "+00"
+    """A moment as databases write it: in the zone of the session that read it, with its offset."""
+    offset = value.utcoffset()
+    local = _short(value.replace(tzinfo=None).isoformat(" "))
+    if offset is None:
+        return local
+    seconds = abs(int(offset.total_seconds()))
+    parts = [seconds // 3600, seconds // 60 % 60, seconds % 60]
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    sign = "-" if offset < dt.timedelta() else "+"
+    return local + sign + ":".join(f"{part:02}" for part in parts)
 
 
 def _short(text: str) -> str:

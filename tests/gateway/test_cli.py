@@ -401,3 +401,14 @@ def test_a_warehouse_that_a_command_makes_is_told_of(command: list[str], tmp_pat
     words = [word.format(csv=tmp_path / "s.csv") for word in command]
     assert call(*words, place).stderr == f"Made the warehouse {place}.\n"
     assert "Made" not in call(*words, place).stderr
+
+
+def test_instants_are_shown_in_the_zone_of_the_session(warehouse: str) -> None:
+    """They were shown in UTC, beside casts to texts, COPY and JSON in the session's zone."""
+    query = "SET timezone = 'America/New_York'; SELECT TIMESTAMPTZ '2024-01-01 00:00+00' AS at"
+    for form in ("csv", "table"):
+        shown = done(
+            "query", "-w", warehouse, "-t", form, f"{query}, TIMESTAMPTZ '2024-07-01' AS b"
+        )
+        assert "2023-12-31 19:00:00-05" in shown
+        assert "2024-07-01 00:00:00-04" in shown
