@@ -59,6 +59,11 @@ def variable_name(name: str) -> str:
     return f"{_VARIABLE}{name}"
 
 
+def is_variable(node: exp.Column) -> bool:
+    """True for a variable of a lambda of ``fill``, which is no column of a relation."""
+    return not node.table and node.name.startswith(_VARIABLE)
+
+
 def variable(name: str) -> exp.Column:
     """A variable of the lambda into which ``fill`` puts this part."""
     return column(variable_name(name))

@@ -16,6 +16,7 @@ from journal.model.foreign_key import Deferral, ForeignKey
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import SPELLED_SERIAL, Column, Table, Unique, fold
 from journal.sql import dialects
+from journal.sql.builders import is_variable
 from journal.sql.relations import column
 from journal.sql.sql import cast
 from journal.sql.typed_constants import typed_constant
@@ -406,7 +407,7 @@ class Alteration:
             )
         root = exp.paren(value)
         check_functions(root, sequences=True)
-        for used in list(root.find_all(exp.Column)):
+        for used in [c for c in root.find_all(exp.Column) if not is_variable(c)]:
             names = {fold(c.name) for c in (*given, *self.draft.columns)}
             name, *fields = column_path(used, self.table.name, names) or [used.name]
             old = next((c for c in given if fold(c.name) == fold(name)), None)

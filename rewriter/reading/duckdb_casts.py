@@ -61,8 +61,12 @@ def cast_value(value: exp.Expr, to: exp.DataType, types: DuckDBTypes) -> exp.Exp
 
 
 def _has_own_text(value: exp.Expr, types: DuckDBTypes) -> bool:
-    kind = types.of(value).kind or ""
-    return types.kind_of(value) in _OWN_TEXT or kind.endswith("]")
+    return types.kind_of(value) in _OWN_TEXT or (types.of(value).kind or "").endswith("]")
+
+
+def has_duckdb_text(kind: str) -> bool:
+    """True for a type of columns whose values PostgreSQL writes otherwise than DuckDB."""
+    return kind in _OWN_TEXT or kind.endswith("]")
 
 
 def _duckdb_text(value: exp.Expr, types: DuckDBTypes) -> exp.Expr:

@@ -1,7 +1,8 @@
-"""Products of NUMERIC with all digits that they may have, for stores that give them fewer. Pure.
+"""Numbers with all digits that PostgreSQL's arithmetic gives them, for stores with fewer. Pure.
 
 DuckDB has two sizes of decimals: a product of two of at most 18 digits gets 18, and fails where it
-has more. If one factor has 19 digits, the product has as many as both together, up to 38.
+has more. If one factor has 19 digits, the product has as many as both together, up to 38. A
+constant beside a SMALLINT is of this type there, and an INTEGER in PostgreSQL.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from sqlglot import exp
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+), (\d+)\)")
 _WHOLE_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INTEGER": 10, "INT": 10}
+_SMALL = frozenset({"TINYINT", "SMALLINT"})
+_INTEGER_MAX = 2**31 - 1
 _SMALL_DIGITS = 18
 """As many as a decimal of the smaller size has at most."""
 
@@ -41,6 +44,26 @@ def widened_factor(sides: Mapping[str, exp.Expr], kinds: Mapping[str, str]) -> d
             kind = f"DECIMAL({_SMALL_DIGITS + 1}, {fraction})"
             return {name: exp.cast(side.copy(), kind, dialect="duckdb")}
     return {}
+
+
+def whole_constants(sides: Mapping[str, exp.Expr], kinds: Mapping[str, str]) -> dict[str, exp.Expr]:
+    """The constants beside a SMALLINT as INTEGER, by their places.
+
+    >>> from sqlglot import parse_one
+    >>> total = parse_one("a + 1")
+    >>> sides = {"this": total.this, "expression": total.expression}
+    >>> found = whole_constants(sides, {"this": "SMALLINT", "expression": "INTEGER"})
+    >>> found["expression"].sql(dialect="duckdb")
+    'CAST(1 AS INT)'
+    """
+    found: dict[str, exp.Expr] = {}
+    for name, other in (("this", "expression"), ("expression", "this")):
+        side = sides[name].unnest()
+        number = side.this.unnest() if isinstance(side, exp.Neg) else side
+        if kinds[other] in _SMALL and isinstance(number, exp.Literal) and number.is_int:
+            if int(number.name) <= _INTEGER_MAX:
+                found[name] = exp.cast(side.copy(), "INT", dialect="duckdb")
+    return found
 
 
 def _size(kind: str, side: exp.Expr) -> tuple[int, int] | None:

@@ -79,7 +79,7 @@ from rewriter.reading.postgres_moments import (
 )
 from rewriter.reading.postgres_patterns import concerns_patterns, spell_like
 from rewriter.reading.postgres_places import native_place, spell_place
-from rewriter.reading.postgres_products import widened_factor
+from rewriter.reading.postgres_products import whole_constants, widened_factor
 from rewriter.reading.postgres_quantified import spell_quantified
 from rewriter.reading.postgres_regexps import (
     spell_count,
@@ -161,6 +161,7 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             value = _taken_beside(side, beside, type(node))
             if value is not None:
                 changed[name] = value
+    changed = changed or whole_constants(sides, kinds)
     if isinstance(node, exp.Mul) and not changed:
         changed = widened_factor(sides, kinds)
     if not changed:
@@ -206,7 +207,14 @@ def _remainder(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             made = node.copy()
             made.set(name, value)
             return made
-    return None
+    sides = {"this": node.this, "expression": node.expression}
+    wide = whole_constants(sides, {name: types.of(side).kind or "" for name, side in sides.items()})
+    if not wide:
+        return None
+    made = node.copy()
+    for name, value in wide.items():
+        made.set(name, value)
+    return made
 
 
 def _is_minus_one(constant: exp.Expr) -> bool:

@@ -35,6 +35,9 @@ def widest(kinds: Iterable[str | None]) -> str | None:
 
     None if one is not known, unless the others say that it is no whole number.
     """
+    kinds = list(kinds)
+    if kinds and all(kind == "SMALLINT" for kind in kinds):
+        return "SMALLINT"
     found = [_class_of(kind) for kind in kinds]
     known = [_ORDER.index(kind) for kind in found if kind is not None]
     top = max(known, default=0)

@@ -77,6 +77,7 @@ from rewriter.syntax.alter import (
 from rewriter.syntax.alter_generated import DROPS_EXPRESSION, EXPRESSION, IF_GENERATED
 from rewriter.syntax.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
+from rewriter.writing.altered_texts import with_own_text
 from rewriter.writing.rekeyed_rows import in_new_journal
 from rewriter.writing.views_of_columns import drop_views_of_columns
 from rewriter.writing.views_of_renamed import views_of_renamed
@@ -113,7 +114,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         else:
             if semantics_of(context.dialect).types_by_assignment:
                 _check_assigned(change, action)
-            _apply_action(change, action)
+            _apply_action(change, with_own_text(change, action, context))
     if all(action.args.get(STORAGE) for action in ast.args["actions"]):
         return ddl_plan([], "ALTER TABLE")
     if name.key != table.name.key and change.draft.key and change.draft.key_name is None:

@@ -31,3 +31,25 @@ def test_numbers_and_truths_become_other_ones(store: Store) -> None:
     con.execute("ALTER TABLE t ALTER b TYPE BOOLEAN")
     assert con.execute("SELECT k FROM t WHERE b AND d = 5").fetchall() == [(1,)]
     assert con.execute("SELECT k FROM t WHERE NOT b AND d = -7").fetchall() == [(2,)]
+
+
+@pytest.mark.drifts(toy="its numbers are SQLite's")
+@pytest.mark.parametrize(
+    ("dialect", "kind", "texts"),
+    [
+        ("duckdb", "VARCHAR", ("1.0", "7.8", "-2.5")),
+        ("postgres", "TEXT", ("1", "7.8", "-2.5")),
+    ],
+)
+def test_numbers_become_texts_as_the_dialect_writes_them(
+    store: Store, dialect: str, kind: str, texts: tuple[str, ...]
+) -> None:
+    con = store.connect(dialect=dialect)
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, d DOUBLE PRECISION, f REAL, e DOUBLE PRECISION)"
+    )
+    con.execute("INSERT INTO t VALUES (1, 1.0, 7.8, -2.5), (2, NULL, NULL, NULL)")
+    for column in ("d", "f"):
+        con.execute(f"ALTER TABLE t ALTER {column} TYPE {kind}")
+    con.execute(f"ALTER TABLE t ALTER e TYPE {kind} USING e::{kind}")
+    assert con.execute("SELECT d, f, e FROM t ORDER BY k").fetchall() == [texts, (None,) * 3]

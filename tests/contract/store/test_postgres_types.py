@@ -195,3 +195,16 @@ def test_elements_of_arrays_are_as_short_as_their_type_says(store: Store) -> Non
         (["abcd"], ["a"]),
         (["abc", "e", None], ["a", "e", None]),
     ]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="its SQLite has one type of whole numbers")
+def test_a_constant_beside_a_smallint_is_an_integer(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a SMALLINT)")
+    con.execute("INSERT INTO t VALUES (1, 32767)")
+    cursor = con.execute("SELECT a + 1, a * 2, -2 - a, a / 2, a % 5 FROM t")
+    assert [column[1] for column in cursor.description or ()][:3] == ["INTEGER"] * 3
+    assert cursor.fetchall() == [(32768, 65534, -32769, 16383, 2)]
+    with pytest.raises(gateway.DataError):
+        con.execute("UPDATE t SET a = a + 1")
