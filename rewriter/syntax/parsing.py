@@ -63,6 +63,8 @@ from rewriter.syntax.tokens import check_commas, tokenize
 from rewriter.syntax.type_suffixes import bracket_array_types
 from rewriter.syntax.values import bracket_values
 
+_BARE_AS_OF = re.compile(r"\bas\s+of\s*$", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
@@ -286,12 +288,21 @@ def _syntax_error(error: ParseError) -> PalimpsestError:
     what = _plain_message(_first_line(str(detail.get("description") or error)))
     before = str(detail.get("start_context") or "")
     slip = misspelled_keyword(before)
-    advice = "check the statement at this place"
+    advice = _advice_near(near, before)
     if slip is not None:
         near, advice = slip.word, f"did you mean {slip.meant}?"
         position = None if position is None else _position_within(before, slip.place, position)
     message = f'{what} near "{near}"' if near else what
     return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
+
+
+def _advice_near(near: str, before: str) -> str:
+    """What to do about a text that cannot be parsed from ``near`` on, behind ``before``."""
+    if near.startswith("\\") and not before.strip():
+        return "commands with a backslash are the shell's: palimpsest shell -c '\\d t'"
+    if _BARE_AS_OF.search(before):
+        return "write t TIMESTAMP AS OF '2024-05-01 12:00', or t VERSION AS OF 7"
+    return "check the statement at this place"
 
 
 def _position_within(text: str, place: int, end: Position) -> Position:

@@ -67,6 +67,11 @@ def test_other_text_is_a_syntax_error(text: str) -> None:
         ("SELECT a FROM t WHER a = 1", "did you mean WHERE?"),
         ("SELECT * FROM orders o p", "check the statement at this place"),
         ("SELECT orders 1", "check the statement at this place"),
+        (
+            "SELECT * FROM t AS OF TIMESTAMP '2024-01-01'",
+            "write t TIMESTAMP AS OF '2024-05-01 12:00', or t VERSION AS OF 7",
+        ),
+        ("\\d t", "commands with a backslash are the shell's: palimpsest shell -c '\\d t'"),
         ("SELECT FROM WHERE", "check the statement at this place"),
         ("UPDATE t SETT a = 1", "did you mean SET?"),
         ("CREATE TABEL t (a INTEGER)", "did you mean TABLE?"),
