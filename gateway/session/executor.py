@@ -38,6 +38,8 @@ from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows, table_outcome
+from gateway.session.row_claims import RowClaims
+from gateway.session.skipping_form import SkippingForm, skips_locked
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
@@ -86,6 +88,7 @@ class Executor:
         self.activity = Activity()
         is_shared = journal.capabilities.folder is None
         self.advisory_locks = AdvisoryLocks(journal.exclusive if is_shared else None)
+        self.row_claims = RowClaims(journal.held_names)
         self.planner = Planner(journal, kind_names.kind_names, self.activity)
         self.lineage = self.planner.lineage
         able, rows = journal.capabilities, journal.in_memory
@@ -131,6 +134,8 @@ class Executor:
         """
         settings = request.settings
         if self.journal.inline is None or settings.as_of is not None or settings.is_read_only:
+            return None
+        if skips_locked(request):
             return None
         key = plan_key(request.in_form(self._usual), temporary.plans)
         if not self.planner.cache.is_bounded(key):
@@ -207,6 +212,11 @@ class Executor:
         journal, planner = self.journal, self.planner
         if request.explains:
             yield ExplainForm(journal, planner, transaction)
+            return
+        if skips_locked(request):
+            for form in (PlanForm.FULL, PlanForm.CAREFUL):
+                usual = StoreForm(journal, planner, transaction, form)
+                yield from SkippingForm(usual, self.row_claims).until_held()
             return
         if request.batch is None:
             if self._cached is not None and self._cached.is_likely(transaction, request):

@@ -159,6 +159,14 @@ class StoreForm:
         self, statement: OpenStatement, planned: Planned, call: StatementCall
     ) -> StatementOutcome:
         """Run the steps; the transaction takes what they write."""
+        outcome, plan, run = self.executed(statement, planned, call)
+        record_writes(statement, plan, run, call.request)
+        return outcome
+
+    def executed(
+        self, statement: OpenStatement, planned: Planned, call: StatementCall
+    ) -> tuple[StatementOutcome, StatementPlan, StatementRun]:
+        """Run the steps; the transaction has not taken yet what they have written."""
         (plan, parameters), request = planned, call.request
         plan = self._with_passed_tags(statement, plan, request)
         parameters |= statement.prepare(plan, parameters)
@@ -172,8 +180,7 @@ class StoreForm:
             notices = self._check_dropped(statement, plan, request)
             outcome = run_steps(self.journal, statement, plan, run, request)
             outcome.notices += notices
-        record_writes(statement, plan, run, request)
-        return outcome
+        return outcome, plan, run
 
     def _check_dropped(
         self, statement: OpenStatement, plan: StatementPlan, request: StatementRequest

@@ -387,10 +387,10 @@ class Session:
 
     def _client_transaction(self, begin: Begin | None = None) -> Transaction:
         """A transaction that the client ends, so that constraints may wait for its COMMIT."""
-        read_only = None if begin is None else begin.read_only
-        found = self.new_transaction(read_only=read_only)
+        found = self.new_transaction(read_only=None if begin is None else begin.read_only)
         found.explicit = begin is not None
         found.timing = ConstraintTiming()
+        self.executor.row_claims.enter(found)
         return found
 
     def commit(self) -> None:

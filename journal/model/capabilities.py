@@ -49,6 +49,7 @@ class Capabilities:
     - ``rounds_seconds``: it computes moments to a microsecond, and so those with fewer digits.
     - ``normalizes_json``: it writes JSON with keys in one order and without blanks.
     - ``scalar_json``: a number or a text alone becomes JSON, and such JSON is a part of other JSON.
+    - ``skips_locked``: SKIP LOCKED leaves out what other transactions hold, in all processes.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -76,5 +77,6 @@ class Capabilities:
     rounds_seconds: bool = False
     normalizes_json: bool = False
     scalar_json: bool = True
+    skips_locked: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

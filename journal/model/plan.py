@@ -374,6 +374,7 @@ class StatementPlan:
     numbers of rows it is given, as ``p_rows_<place>``; ``relied_on`` those whose rows decide, by a
     policy, what is seen. ``notices`` are told beside the result. It ``meets_ended`` rows if what a
     client asks of rows may be asked of ended ones, and fail; ``fails_late``: after some were given.
+    ``skipped`` are tables that it reads without the rows that other open transactions hold.
     """
 
     kind: StatementKind
@@ -397,6 +398,7 @@ class StatementPlan:
     meets_ended: bool = False
     fails_late: bool = False
     relied_on: frozenset[int] = frozenset()
+    skipped: frozenset[int] = frozenset()
     trace: LineageTrace | None = field(default=None, compare=False, repr=False)
     """Where what it writes comes from, for whoever asks."""
 

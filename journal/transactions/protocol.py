@@ -133,6 +133,19 @@ class OneTrips(Protocol):
         """
 
 
+class HeldNames(Protocol):
+    """Names that this process holds among those that have a store open, until it gives them back.
+
+    They are free once the process, or its connection, has ended.
+    """
+
+    def take(self, names: Sequence[str]) -> list[bool]:
+        """For each name whether it was free, and is held from now on; none may be held already."""
+
+    def give_back(self, names: Iterable[str]) -> None:
+        """Let others take names that are held; never raises a store's error."""
+
+
 class RowsInMemory(Protocol):
     """Rows that need not be asked of the store, as they were written lately or are held here."""
 
@@ -226,6 +239,10 @@ class OpenJournal(Protocol):
 
         In all processes on the store; what a process held is free once it has ended.
         """
+
+    @property
+    def held_names(self) -> HeldNames | None:
+        """Names that one process holds at a time; None where no other has the store open."""
 
     def reading_session(self) -> AbstractContextManager[StoreSession]:
         """A session inside a transaction of its own, without any lock."""

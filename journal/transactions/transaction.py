@@ -106,6 +106,8 @@ class Transaction:
     """What its commit has to record of lineage, unless that is on record already."""
     alongside: Alongside | None = None
     """What else its commit records, and may refuse; see ``Alongside``."""
+    at_end: list[Callable[[], None]] = field(default_factory=list)
+    """What is called once it is over, committed or not; none of it may raise."""
     _deferred: tuple[CatalogSnapshot, ConstraintTiming, frozenset[ConstraintKey]] | None = None
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _buffered: dict[int, list[RowSet]] = field(default_factory=dict)
@@ -281,6 +283,8 @@ class Transaction:
         files = [file for rows in self.abandoned for file in rows.files]
         self.abandoned.clear()
         self.forget(files)
+        while self.at_end:
+            self.at_end.pop()()
 
     def keep_only(self, writes: Sequence[StatementWrites]) -> None:
         """Put ``writes`` in the place of what was written so far."""

@@ -25,6 +25,7 @@ from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, fused_query, old_name, per_change
 from rewriter.writing.claimed_views import ClaimedView
 from rewriter.writing.reference_values import column_places
+from rewriter.writing.skipped_rows import is_skipping, order_fully, skipped_tables
 from rewriter.writing.target import AliasedTable
 
 _Target = AliasedTable | ClaimedView
@@ -44,10 +45,13 @@ class _Source:
 def rewrite_claims(ast: exp.Select, context: RewriteContext) -> StatementPlan:
     """The plan of a SELECT with locking clauses; outside of a transaction it only reads."""
     locks = ast.args.get("locks") or []
-    _check_query(ast, locks)
+    _check_query(ast, locks, context)
     sources = _sources(ast)
     places = [s for lock in locks for s in _named(lock, sources)]
     targets = {s.place: _target(s, context) for s in places}
+    skips = {s.place for lock in locks if is_skipping(lock) for s in _named(lock, sources)}
+    skipped = skipped_tables(ast, [targets[place] for place in sorted(skips)], context)
+    order_fully(ast, targets.values())
     ast.set("locks", None)
     reads = Reads(context)
     steps: list[Step] = []
@@ -64,7 +68,7 @@ def rewrite_claims(ast: exp.Select, context: RewriteContext) -> StatementPlan:
     reads.rewrite(root)
     steps.append(Fetch(Query.of(root.this)))
     if not claimed:
-        return reads.plan(StatementKind.READ, steps, None, "SELECT")
+        return replace(reads.plan(StatementKind.READ, steps, None, "SELECT"), skipped=skipped)
     for number, (table_id, queries) in enumerate(claimed.items()):
         table, stage = tables[table_id], f"p_claimed_{number}"
         changes = ChangeSet(table, stage, True, True, frozenset())
@@ -72,7 +76,7 @@ def rewrite_claims(ast: exp.Select, context: RewriteContext) -> StatementPlan:
         rows = fused_query(changes, [(stage, query)], ())
         steps.append(Append(table_id, rows, per_change(changes)))
     plan = reads.plan(StatementKind.WRITE, steps, None, "SELECT")
-    return replace(plan, writes=frozenset(t.name for t in tables.values()))
+    return replace(plan, writes=frozenset(t.name for t in tables.values()), skipped=skipped)
 
 
 def _claimed_rows(
@@ -175,15 +179,14 @@ def _target(source: _Source, context: RewriteContext) -> _Target:
     return AliasedTable.of(find_table(node, context), node, context)
 
 
-def _check_query(ast: exp.Select, locks: list[exp.Lock]) -> None:
+def _check_query(ast: exp.Select, locks: list[exp.Lock], context: RewriteContext) -> None:
     for lock in locks:
         # Nobody ever waits here, so that NOWAIT asks for nothing more.
         waits = lock.args.get("wait")
-        if waits is not None and waits is not True:
-            named = "SKIP LOCKED" if waits is False else "WAIT"
+        if waits is not None and waits is not True and not is_skipping(lock):
             raise _refusal(
-                f"{named} behind FOR UPDATE",
-                f"leave {named} out: rows are claimed, not locked, so that nobody waits; of two who"
+                "WAIT behind FOR UPDATE",
+                "leave WAIT out: rows are claimed, not locked, so that nobody waits; of two who"
                 " claim a row the second to commit gets 40001",
                 ast,
             )

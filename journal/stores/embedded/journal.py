@@ -80,6 +80,7 @@ class Journal:
             divides_by_type=True,
             joins_in_place=True,
             normalizes_json=True,
+            skips_locked=True,
             folder=root,
         )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
@@ -93,7 +94,7 @@ class Journal:
         self._active_lock = threading.RLock()
         self._sealing: dict[int, threading.Lock] = {}
         self._jobs: dict[int, threading.Lock] = {}
-        self.exclusive = NamedLocks().trying
+        self.exclusive, self.held_names = NamedLocks().trying, None
         self.staged: set[str] = set()
         self.pins, self.removals = Pins(), Removals()
         self.in_memory = RowsAtHand(root, self.checker.check_files, self._detached)

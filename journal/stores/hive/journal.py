@@ -147,6 +147,10 @@ class HiveJournal:
         return self._held_rows
 
     @property
+    def held_names(self) -> None:
+        """None are held: SKIP LOCKED is refused."""
+
+    @property
     def place(self) -> str:
         """The store, for people."""
         return self.store.server.display_name

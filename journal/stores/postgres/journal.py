@@ -34,6 +34,7 @@ from journal.stores.postgres import section
 from journal.stores.postgres.at_once import AtOnce
 from journal.stores.postgres.cursor import BEGIN_STATEMENT
 from journal.stores.postgres.errors import lost_at_commit, still_under_way
+from journal.stores.postgres.held_row_names import HeldRowNames
 from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
 from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import drop_staged, show_rows, staged_table
@@ -69,6 +70,7 @@ class DatabaseJournal:
             access_control=True,
             fences_by_offset=True,
             analyzes=True,
+            skips_locked=True,
             replicates_to=("palimpsest+postgresql:", "palimpsest+postgres:"),
         )
         skew_max_us = store.skew_max_us
@@ -77,6 +79,7 @@ class DatabaseJournal:
         self._secret: tuple[SuppressionList, str] | None = None
         self._kept_secrets: dict[str, str] = {}
         self._turn = threading.local()
+        self.held_names = HeldRowNames(store)
         with self.store.lent() as session:
             has_index = not session.abilities.distributes
             self.capabilities = replace(self.capabilities, indexes_endings=has_index)

@@ -93,7 +93,7 @@ class SqliteJournal:
     in_memory, inline, at_once, commit_turn = None, None, None, staticmethod(no_turn)
 
     def __init__(self, path: Path) -> None:
-        self.path, self.place = path, str(path)
+        self.path, self.place, self.held_names = path, str(path), None
         self.seen, self.exclusive = SeenStates(load_fence, self.place), NamedLocks().trying
         with self.writing() as session:
             if not columns_of(session):

@@ -125,6 +125,7 @@ KIND = StoreKind(
             Capability.FOREIGN_KEYS,
             Capability.HOLDS_DURING_PURGES,
             Capability.MINOR_COMPACTION,
+            Capability.SKIP_LOCKED,
             Capability.TURNS_OF_WRITERS,
             Capability.WRITES_DURING_RETENTION,
         }

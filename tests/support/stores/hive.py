@@ -177,6 +177,7 @@ def _opened_on(
 
 _CAPABILITIES = frozenset(Capability) - {
     Capability.FOREIGN_KEYS,
+    Capability.SKIP_LOCKED,
     Capability.TURNS_OF_WRITERS,
 }
 KIND = StoreKind("hive", _CAPABILITIES, partial(_opened_on, "server"))

@@ -35,6 +35,7 @@ class Capability(Enum):
     PROCESSES = "several processes at once"
     REPLICAS = "replicas of its tables in other stores of its kind"
     REMOTE_READERS = "readers that the gateway does not know of"
+    SKIP_LOCKED = "SKIP LOCKED"
     TURNS_OF_WRITERS = "commit turns that a statement can hold while it reads"
     WRITES_DURING_RETENTION = "writes while a retention runs: they wait for its end"
 

@@ -9,6 +9,5 @@ DELETE FROM main.t WHERE k = 4;
 -- statement
 SELECT * FROM main.t FOR UPDATE SKIP LOCKED;
 -- refused PAL-110 (0A000)
--- SKIP LOCKED behind FOR UPDATE is not supported
--- leave SKIP LOCKED out: rows are claimed, not locked, so that nobody waits; of two who claim a row the second to
--- commit gets 40001
+-- SKIP LOCKED on this store is not supported
+-- leave SKIP LOCKED out: nobody waits; of two who claim a row the second to commit gets 40001
