@@ -51,13 +51,20 @@ ANY_NUMBERS = (
 """Numbers without digits that are declared."""
 LARGE_NUMBERS = (
     "1e20::numeric", "'NaN'::numeric", "0.000000000001::numeric",
-    "12345678901234567890123456789.123456789012::numeric",
+    "12345678901234567890123456789.123456789012::numeric", "1e-1000::numeric",
 )  # fmt: skip
 """Those that PostgreSQL stores alone keep."""
 
+ROWS = (
+    "ROW(1, NULL::text, ''::text, 'a\"b'::text, 'a\\b'::text, true, DATE '2024-01-01')", "ROW(1)",
+    "(1.5::numeric(3,1), ROW('a b'::text, 2::bigint), ARRAY[1, 2])",
+)  # fmt: skip
+"""Rows as values; over a database they are texts."""
+BITS = ("B'101'", "'101'::bit(3)", "B'101'::bit(9)", "B'1011'::bit(2)")
 
-NOT_OVER_POSTGRES = frozenset({"TIME '24:00'"})
-"""What stands otherwise over a database: its driver has no such time."""
+
+NOT_OVER_POSTGRES = frozenset({"TIME '24:00'", *BITS})
+"""What stands otherwise over a database: its driver has no such time, and it has no bits."""
 
 
 def sent(connection: Connection, expression: str, *, binary: bool) -> tuple[int, int, bytes | None]:
@@ -99,7 +106,7 @@ def test_lists_of_moments_are_parameters(gateway: Connection) -> None:
 
 
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
-@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("expression", EXPRESSIONS + BITS)
 def test_bytes_are_postgresqls(
     store: str, gateway: Connection, postgres: Connection, expression: str, binary: bool
 ) -> None:
@@ -108,6 +115,17 @@ def test_bytes_are_postgresqls(
     found, wanted = (sent(c, expression, binary=binary) for c in (gateway, postgres))
     assert found[2] == wanted[2]
     assert {found[0], wanted[0]} in ({found[0]}, {25, 1043})
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+@pytest.mark.parametrize("expression", ROWS)
+def test_rows_are_values(
+    store: str, gateway: Connection, postgres: Connection, expression: str, binary: bool
+) -> None:
+    if store == "postgres" and binary:
+        pytest.skip("a database's rows are texts")
+    found, wanted = (sent(c, expression, binary=binary) for c in (gateway, postgres))
+    assert found[2] == wanted[2]
 
 
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])

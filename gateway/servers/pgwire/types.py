@@ -48,6 +48,8 @@ INTERVAL = PgType(1186, "interval", 16, 1187)
 TIMETZ = PgType(1266, "timetz", 12, 1270)
 NUMERIC = PgType(1700, "numeric", -1, 1231)
 UUID = PgType(2950, "uuid", 16, 2951)
+BIT = PgType(1560, "bit", -1, 1561)
+RECORD = PgType(2249, "record", -1, 2287)
 
 _NAMED = {
     "BOOLEAN": BOOL, "TINYINT": INT2, "SMALLINT": INT2, "INTEGER": INT4,
@@ -59,11 +61,13 @@ _NAMED = {
     "INT2VECTOR": INT2VECTOR, "OIDVECTOR": OIDVECTOR, "NAME": NAME, '"char"': CHAR,
     "INT": INT4, "REAL": FLOAT4, "TIMESTAMPTZ": TIMESTAMPTZ, "TIMETZ": TIMETZ, "BYTEA": BYTEA,
     "UTINYINT": INT2, "BIGNUM": NUMERIC, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,
+    "BIT": BIT,
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 _DIGITS = re.compile(r"(TIMESTAMP|INTERVAL)[( ](\d)\)?")
 """Types with a number of digits of their seconds, as columns are declared."""
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
+_ROW = "TUPLE("
 ENUM_SIZE = 4
 """The length of a value of an enum, as PostgreSQL keeps it; its label is what is sent."""
 HEADER = 4
@@ -87,6 +91,8 @@ def pg_type(name: str) -> PgType:
         return NUMERIC
     if name.startswith(_NESTED):
         return JSON
+    if name.startswith(_ROW):
+        return RECORD
     digits = _DIGITS.fullmatch(name)
     return _NAMED.get(name if digits is None else digits[1], TEXT)
 
@@ -94,6 +100,21 @@ def pg_type(name: str) -> PgType:
 def element_type(name: str) -> str | None:
     """The type of a list's elements, None for what is no list: ``INTEGER[3]`` as ``INTEGER[]``."""
     return name[: name.rindex("[")] if name.endswith("]") else None
+
+
+def field_types(name: str) -> list[str]:
+    """The types of the fields of a row.
+
+    >>> field_types("TUPLE(INTEGER, DECIMAL(2,1), TUPLE(DATE, VARCHAR[]))")
+    ['INTEGER', 'DECIMAL(2,1)', 'TUPLE(DATE, VARCHAR[])']
+    """
+    found, depth, start = [], 0, len(_ROW)
+    for place, sign in enumerate(name):
+        depth += (sign == "(") - (sign == ")")
+        if (sign == "," and depth == 1) or (depth == 0 and place > start):
+            found.append(name[start:place].strip())
+            start = place + 1
+    return found
 
 
 def innermost_type(name: str) -> str:

@@ -20,6 +20,7 @@ from gateway.servers.pgwire.infinite_moments import infinite_moments, python_val
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.types import (
+    BIT,
     BOOL,
     DATE,
     FLOAT4,
@@ -32,6 +33,7 @@ from gateway.servers.pgwire.types import (
     NUMERIC,
     OID,
     OIDVECTOR,
+    RECORD,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
@@ -39,11 +41,14 @@ from gateway.servers.pgwire.types import (
     UUID,
     PgType,
     element_type,
+    field_of,
+    field_types,
     innermost_type,
     pg_type,
 )
 from gateway.servers.zoned_times import micros_and_offset
 from journal.model.errors import Code, PalimpsestError
+from journal.model.result_column import ResultColumn
 
 _EPOCH_DAYS = 10_957
 """From 1970 to 2000, where PostgreSQL's count begins."""
@@ -121,6 +126,10 @@ def binary_of(value: Any, name: str) -> bytes:
         return value
     if kind.oid in _NUMBERS:
         return bytes(_numbers(pa.array([value], _arrow(name)), kind)[0].as_py())
+    if kind is BIT:
+        return _bits(value)
+    if kind is RECORD:
+        return _row(value, name)
     if kind is UUID:
         return value if isinstance(value, bytes) else uuid.UUID(str(value)).bytes
     match value:
@@ -238,6 +247,24 @@ def _array(values: list[Any], inner: str) -> bytes:
     head = struct.pack("!iiI", len(sizes), has_null, pg_type(inner).oid)
     dimensions = b"".join(struct.pack("!ii", size, 1) for size in sizes)
     return head + dimensions + b"".join(_counted(item, inner) for item in items)
+
+
+def _row(value: dict[str, Any], name: str) -> bytes:
+    """The number of fields, and the type and the value of each."""
+    kinds = field_types(name)
+    fields = zip(value.values(), kinds, strict=True)
+    parts = (
+        struct.pack("!I", field_of(ResultColumn("", kind)).oid) + _counted(v, kind)
+        for v, kind in fields
+    )
+    return struct.pack("!i", len(kinds)) + b"".join(parts)
+
+
+def _bits(value: bytes) -> bytes:
+    """The number of bits, and the bits from the left; ours have what fills a byte before them."""
+    count = 8 * (len(value) - 1) - value[0]
+    whole = int.from_bytes(value[1:], "big") & ((1 << count) - 1)
+    return struct.pack("!i", count) + (whole << -count % 8).to_bytes(-(-count // 8), "big")
 
 
 def _vector(values: list[Any], inner: str) -> bytes:

@@ -19,6 +19,7 @@ from gateway.servers.pgwire.infinite_moments import infinite_moments, python_val
 from gateway.servers.pgwire.interval_texts import interval_text
 from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.types import (
+    BIT,
     BOOL,
     BYTEA,
     DATE,
@@ -30,15 +31,18 @@ from gateway.servers.pgwire.types import (
     JSONB,
     NUMERIC,
     OIDVECTOR,
+    RECORD,
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
     TIMETZ,
     UUID,
     element_type,
+    field_types,
     innermost_type,
     pg_type,
 )
+from journal.sql.record_text import record_text
 
 _VECTORS = (INT2VECTOR, OIDVECTOR)
 _DAY_US = 86_400_000_000
@@ -232,7 +236,18 @@ def _bytes(value: bytes, name: str, style: TextStyle) -> str:
     del style
     if pg_type(name) is UUID:
         return str(uuid.UUID(bytes=value))
+    if pg_type(name) is BIT:
+        return bits_of(value)
     return "\\x" + value.hex()
+
+
+def bits_of(value: bytes) -> str:
+    """The digits of a value of BIT, whose first byte says how many signs before them are none.
+
+    >>> bits_of(bytes([5, 0b11111101]))
+    '101'
+    """
+    return "".join(f"{byte:08b}" for byte in value[1:])[value[0] :]
 
 
 def _json(value: Any, name: str, style: TextStyle) -> str:
@@ -240,6 +255,14 @@ def _json(value: Any, name: str, style: TextStyle) -> str:
     if name in ("INT2VECTOR", "OIDVECTOR"):
         return " ".join(map(str, value))
     return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _row_or_json(value: dict[str, Any], name: str, style: TextStyle) -> str:
+    """A row as PostgreSQL writes one; other values with named fields as JSON."""
+    if pg_type(name) is not RECORD:
+        return _json(value, name, style)
+    fields = zip(value.values(), field_types(name), strict=True)
+    return record_text(None if v is None else text_of(v, kind, style) for v, kind in fields)
 
 
 _WRITERS: dict[type, Callable[[Any, str, TextStyle], str]] = {
@@ -251,6 +274,6 @@ _WRITERS: dict[type, Callable[[Any, str, TextStyle], str]] = {
     dt.time: _time,
     tuple: _interval,
     pa.MonthDayNano: _span,
-    dict: _json,
+    dict: _row_or_json,
     list: _json,
 }

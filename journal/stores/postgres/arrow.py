@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from journal.sql.array_text import dimensions
+from journal.sql.record_text import record_text
 from journal.stores.postgres.types import NUMERIC, WHOLE, arrow_type
 
 _DIGITS_MAX = 38
@@ -45,13 +46,20 @@ def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:
     if kind is None and oid == NUMERIC:
         return _numeric(values)
     if kind is not None and pa.types.is_string(kind):
-        values = [None if v is None else str(v) for v in values]
+        values = [None if v is None else _text(v) for v in values]
     try:
         return pa.array(values, kind)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         if kind is not None and pa.types.is_list(kind):
             return _arrays_of_arrays(values, kind)
-        return pa.array([None if v is None else str(v) for v in values], pa.string())
+        return pa.array([None if v is None else _text(v) for v in values], pa.string())
+
+
+def _text(value: Any) -> str:
+    """A value of a type that has none here; a row is a tuple of texts."""
+    if type(value) is list:
+        return array_text([None if item is None else _text(item) for item in value])
+    return record_text(value) if type(value) is tuple else str(value)
 
 
 def _arrays_of_arrays(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -70,7 +78,7 @@ def _arrays_of_arrays(values: list[Any], kind: pa.DataType) -> pa.Array:
 def _numeric(values: list[Any]) -> pa.Array:
     """Numbers without a declared scale get the largest that occurs; no digit of any is lost.
 
-    NaN and the infinities are no decimals of Arrow: where they occur, all are text.
+    NaN, the infinities and 1e-1000 are no decimals of Arrow: where they occur, all are text.
     """
     numbers = [v for v in values if isinstance(v, decimal.Decimal)]
     try:
@@ -78,9 +86,11 @@ def _numeric(values: list[Any]) -> pa.Array:
         whole = max([0, *(n.adjusted() + 1 for n in numbers)])
         if whole + scale <= _DIGITS_MAX:
             return pa.array(values, pa.decimal128(_DIGITS_MAX, scale))
-        return pa.array(values, pa.decimal256(2 * _DIGITS_MAX, scale))
+        if scale <= 2 * _DIGITS_MAX:
+            return pa.array(values, pa.decimal256(2 * _DIGITS_MAX, scale))
     except (ValueError, pa.ArrowInvalid):
-        return pa.array([None if v is None else str(v) for v in values], pa.string())
+        pass
+    return pa.array([None if v is None else f"{v:f}" for v in values], pa.string())
 
 
 def array_text(values: Sequence[Any]) -> str:
