@@ -33,8 +33,11 @@ def test_plain_explain_runs_nothing(run: Client, words: str) -> None:
     assert "Total Time" not in dict(run(f"{words} SELECT * FROM t"))["physical_plan"]
 
 
-def test_writes_are_explained_but_never_run(run: Client) -> None:
+def test_writes_are_explained_but_never_run(run: Client, tmp_path: Path) -> None:
     assert "palimpsest_steps" in dict(run("EXPLAIN DELETE FROM t"))
     assert run.error("EXPLAIN ANALYZE DELETE FROM t")[1] == "0A000"
+    copied = f"COPY t TO '{tmp_path / 't.csv'}'"
+    assert "1. export" in dict(run(f"EXPLAIN {copied}"))["palimpsest_steps"]
+    assert run.error(f"EXPLAIN ANALYZE {copied}")[1] == "0A000"
     assert run.error("EXPLAIN (FORMAT JSON) SELECT 1")[1] == "0A000"
     assert run("SELECT count(*) FROM t") == [(2,)]
