@@ -135,10 +135,19 @@ def spell_padded(node: exp.Expr) -> exp.Expr | None:
     None for others.
     """
     filling, width = node.args.get("fill_pattern"), node.expression
-    if filling is None or not filling.is_string or filling.name:
-        if isinstance(width, exp.Literal | exp.Cast):
-            return None
+    if pads_with_nothing(node):
+        return fill("left(t, greatest(n, 0))", t=node.this, n=width)
+    made = None
+    if not isinstance(width, exp.Literal | exp.Cast):
         made = node.copy()
         made.set("expression", exp.cast(width.copy(), "INTEGER", dialect="duckdb"))
+    if filling is None or filling.is_string:
         return made
-    return fill("left(t, greatest(n, 0))", t=node.this, n=node.expression)
+    parts = {"t": node.this, "n": width, "f": filling, "p": made or node.copy()}
+    return fill("CASE WHEN f = '' THEN left(t, greatest(n, 0)) ELSE p END", **parts)
+
+
+def pads_with_nothing(node: exp.Expr) -> bool:
+    """True for ``lpad(t, n, '')``, which is an error in DuckDB where the text is shorter."""
+    filling = node.args.get("fill_pattern")
+    return filling is not None and bool(filling.is_string) and not filling.name

@@ -96,7 +96,13 @@ from rewriter.reading.postgres_text_calls import (
     spell_split,
     spell_unicode,
 )
-from rewriter.reading.postgres_texts import has_own_text, spell_character, spell_padded, text_of
+from rewriter.reading.postgres_texts import (
+    has_own_text,
+    pads_with_nothing,
+    spell_character,
+    spell_padded,
+    text_of,
+)
 from rewriter.reading.postgres_type_names import spell_typeof
 from rewriter.reading.postgres_zones import spell_zone
 from rewriter.reading.value_kinds import DIGITS, FRACTION, WHOLE_KINDS
@@ -420,6 +426,7 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys(json_path_calls.OPERATORS, json_path_calls.native_operator),
     exp.IntDiv: lambda node, _: call("div", node.this, node.expression),
     **dict.fromkeys((*MEANS, exp.Sign, exp.Log, exp.Literal), lambda node, _: as_native(node)),
+    exp.Pad: lambda node, _: as_native(node) if pads_with_nothing(node) else None,
     exp.Bracket: native_place,
     exp.Cast: native_json_cast,
     **dict.fromkeys(

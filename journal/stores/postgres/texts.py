@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.sql.builders import call, fill
 from journal.sql.calls import Change, refused, template
+from journal.sql.dialects import IN_POSTGRES
 
 _template = partial(template, "postgres")
 _CODE = _template("CASE WHEN x = '' THEN -1 ELSE ASCII(x) END", "x")
@@ -156,7 +157,9 @@ _PADDED = _template(
 
 
 def _padded(node: exp.Expr) -> exp.Expr | None:
-    """A text cannot be made longer with an empty one."""
+    """A text cannot be made longer with an empty one, but in PostgreSQL's own words."""
+    if IN_POSTGRES in node.meta:
+        return None
     filling = node.args.get("fill_pattern")
     is_empty = isinstance(filling, exp.Literal) and not filling.name
     return _PADDED(call("", node.this, node.expression)) if is_empty else None

@@ -513,5 +513,9 @@ def test_zones_are_distances_and_times_of_day_are_cut(store: Store) -> None:
     assert con.execute(query).fetchall() == [("31 23:00",)]
     query = "SELECT date_trunc('minute', c)::time::text, lpad('x', k * 2, 'ab') FROM t"
     assert con.execute(query).fetchall() == [("10:11:00", "abax")]
+    query = (
+        "SELECT lpad('x', k * 2, ''), rpad('xy', 1, ''), lpad('x', k, substr('ab', k + 1)) FROM t"
+    )
+    assert con.execute(query).fetchall() == [("x", "x", "x")]
     query = "SELECT round((k + 0.126::float8)::numeric(1000, 15), 2)::text FROM t"
     assert con.execute(query).fetchall() == [("2.13",)]
