@@ -76,7 +76,14 @@ def _aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     return None
 
 
-_MEMBER = "CAST(to_json(CAST(k AS VARCHAR)) AS VARCHAR) || ':' || COALESCE(v, 'null')"
+_MEMBER = (
+    "COALESCE(CAST(to_json(CAST(k AS VARCHAR)) AS VARCHAR), chr(1)) || ':' || COALESCE(v, 'null')"
+)
+_OBJECT = (
+    "CASE WHEN contains(x, chr(1)) THEN CAST(error('field name must not be null') AS JSON)"
+    " ELSE CAST('{' || x || '}' AS JSON) END"
+)
+"""A NULL for a key fails behind the FILTER, which often leaves it out; no JSON holds a chr(1)."""
 
 
 def _object_aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -95,11 +102,10 @@ def _object_aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr
     whole = node
     while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
         whole = whole.parent
-    joined = "CAST('{' || x || '}' AS JSON)"
     if whole is node:
-        return fill(joined, x=made)
+        return fill(_OBJECT, x=made)
     node.replace(made)
-    whole.replace(fill(joined, x=whole))
+    whole.replace(fill(_OBJECT, x=whole))
     return None
 
 

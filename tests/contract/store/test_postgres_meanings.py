@@ -142,12 +142,15 @@ def test_json_of_rows_and_pairs(store: Store) -> None:
         ("SELECT jsonb_object_agg(k, s ORDER BY k) FROM t", {"1": "x", "2": None}),
         ("SELECT json_object_agg(k, s) FILTER (WHERE k = 1) FROM t", {"1": "x"}),
         ("SELECT json_object_agg(k, s) FROM t WHERE k > 9", None),
+        ("SELECT json_object_agg(s, k) FILTER (WHERE s IS NOT NULL) FROM t", {"x": 1}),
         ("SELECT row_to_json(ROW(k, s)) FROM t WHERE k = 1", {"f1": 1, "f2": "x"}),
         ("SELECT json_build_object('p', p) FROM t WHERE k = 1", {"p": "2024-01-16T08:15:30"}),
         ('SELECT jsonb_strip_nulls(\'{"a": 1, "b": null}\')', {"a": 1}),
     ):
         found = con.execute(query).fetchall()[0][0]
         assert (json.loads(found) if isinstance(found, str) else found) == wanted, query
+    with pytest.raises(gateway.DataError, match="field name must not be null"):
+        con.execute("SELECT jsonb_object_agg(s, k) FROM t").fetchall()
     path = 'SELECT \'{"a": [1, {"b": 2}]}\'::jsonb'
     query = f"{path} #>> ARRAY['a', '1', 'b'], ({path} #> ARRAY['a', '0'])::text"
     assert con.execute(query).fetchall() == [("2", "1")]
