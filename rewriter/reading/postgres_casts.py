@@ -40,6 +40,8 @@ _JSON_KINDS = {
     **dict.fromkeys(("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE"), "numeric"),
 }
 """What PostgreSQL calls the kinds of values of JSON."""
+_ROUNDED = "round(CAST(CAST(j AS VARCHAR) AS DECIMAL(38, 10)))"
+"""A number of JSON that ends in .5 rounds away from zero, and not to an even number."""
 _CAST_SO = "palimpsest_cast_so"
 _BY_TEXT = "COALESCE(TRY_CAST(CAST(x AS VARCHAR) AS DECIMAL), c)"
 
@@ -88,7 +90,11 @@ def _cast_json(cast: exp.Cast, types: ValueTypes) -> exp.Expr:
         for name, called in _JSON_KINDS.items()
         if called != wanted
     ]
-    made = fill(f"CASE json_type(j) {' '.join(branches)} ELSE c END", j=cast.this, c=cast)
+    value: exp.Expr = cast
+    if cast.to.this in _WHOLE:
+        value = cast.copy()
+        value.set("this", fill(_ROUNDED, j=cast.this))
+    made = fill(f"CASE json_type(j) {' '.join(branches)} ELSE c END", j=cast.this, c=value)
     made.meta[KIND] = kind
     return made
 

@@ -82,8 +82,19 @@ _SPANS = {
     "us": ("microsecond(x) % 1000000", 6),
 }  # fmt: skip
 """Parts of an interval and how many digits they have at least."""
-_REFUSED = ("tzh", "tzm", "tz", "of", "th", "sp")
-_KNOWN = {*map(str.lower, _CODES), *_NAMES, *_CALLS, *_REFUSED, "fx"}
+_SECONDS = "CAST(EXTRACT(epoch FROM CAST(x AS TIMESTAMP)) - EXTRACT(epoch FROM x) AS BIGINT)"
+_HOURS = (
+    f"(CASE WHEN {_SECONDS} < 0 THEN '-' ELSE '+' END"
+    f" || lpad(CAST(abs({_SECONDS}) // 3600 AS VARCHAR), 2, '0'))"
+)
+_MINUTES = f"lpad(CAST(abs({_SECONDS}) % 3600 // 60 AS VARCHAR), 2, '0')"
+_OFFSETS = {
+    "tzh": _HOURS,
+    "tzm": _MINUTES,
+    "of": f"({_HOURS} || CASE WHEN {_SECONDS} % 3600 = 0 THEN '' ELSE ':' || {_MINUTES} END)",
+}
+_REFUSED = ("tz", "th", "sp")
+_KNOWN = {*map(str.lower, _CODES), *_NAMES, *_CALLS, *_OFFSETS, *_REFUSED, "fx"}
 _SPELLED = {*_KNOWN, *map(str.upper, _KNOWN), *map(str.capitalize, _NAMES)} - {"Am", "Pm"}
 _PART = re.compile(
     r'"(?P<text>(?:[^"\\]|\\.)*)"|(?P<plain>(?:FM|fm|TM|tm)?)(?P<name>'
@@ -118,7 +129,7 @@ def spell_template(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         value = exp.cast(value.copy(), "TIMESTAMP", dialect="duckdb")
     elif kind == "TIME":
         value = fill("CAST('1970-01-01' AS DATE) + t", t=value)
-    return _moment(node, value, template)
+    return _moment(node, value, template, kind)
 
 
 def _given(node: exp.Expr) -> tuple[exp.Expr, str | None]:
@@ -263,7 +274,7 @@ def _as_written(text: str) -> str:
     return "".join(r"\s" if sign.isspace() else re.escape(sign) for sign in text)
 
 
-def _moment(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:
+def _moment(node: exp.Expr, value: exp.Expr, template: str, kind: str) -> exp.Expr:
     parts: list[exp.Expr] = []
     format_, end = "", 0
     for found in _PART.finditer(template):
@@ -279,12 +290,15 @@ def _moment(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:
         if code is not None and not found["ordinal"]:
             format_ += code
             continue
-        if name.lower() in _REFUSED:
+        if name.lower() in _REFUSED or (is_plain and name.lower() in _OFFSETS):
             raise _refused(node, f"the pattern {name}")
         parts += [_formatted(value, format_)] if format_ else []
-        parts.append(
-            _spelled_name(value, name, is_plain) if code is None else _formatted(value, code)
-        )
+        if name.lower() in _OFFSETS:
+            parts.append(_offset(node, value, name, kind))
+        elif code is None:
+            parts.append(_spelled_name(value, name, is_plain))
+        else:
+            parts.append(_formatted(value, code))
         if found["ordinal"]:
             suffix = fill(ORDINAL, n=parts[-1])
             parts.append(exp.Upper(this=suffix) if found["ordinal"].isupper() else suffix)
@@ -296,6 +310,16 @@ def _moment(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:
     for part in parts[1:]:
         made = exp.DPipe(this=made, expression=part, safe=True)
     return exp.Paren(this=made)
+
+
+def _offset(node: exp.Expr, value: exp.Expr, name: str, kind: str) -> exp.Expr:
+    """What the session's clocks are ahead of UTC at a moment, or at the midnight of a date."""
+    if kind == "TIMESTAMP" or kind.startswith("TIMESTAMP("):
+        none = "00" if name.lower() == "tzm" else "+00"
+        return fill(f"CASE WHEN NOT x IS NULL THEN '{none}' END", x=value)
+    if kind not in {"DATE", "TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"}:
+        raise _refused(node, f"the pattern {name}")
+    return fill(_OFFSETS[name.lower()], x=exp.cast(value.copy(), "TIMESTAMPTZ", dialect="duckdb"))
 
 
 def _span(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:

@@ -177,13 +177,55 @@ def _overlaps(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.Paren(this=fill(_OVERLAPS, **names))
 
 
-def _cut(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """``date_trunc`` in the time of a zone."""
-    if len(arguments) != 3:
+def spell_computed_cut(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``date_trunc`` in the time of a zone, and to a unit that a row computes."""
+    if len(node.expressions) not in {2, 3}:
         return None
-    unit, moment, zone = arguments
-    local = exp.AtTimeZone(this=exp.paren(moment.copy()), zone=zone.copy())
-    return exp.AtTimeZone(this=call("date_trunc", unit, local), zone=zone.copy())
+    unit, moment, *zones = node.expressions
+    kind = types.of(moment).kind
+    if kind == "DATE" or (zones and kind not in _ZONED):
+        moment, kind = exp.cast(moment.copy(), "TIMESTAMPTZ", dialect="duckdb"), "TIMESTAMPTZ"
+    if not zones:
+        return _cut(unit, moment, kind)
+    (zone,) = zones
+    local = exp.paren(exp.AtTimeZone(this=exp.paren(moment.copy()), zone=zone.copy()), copy=False)
+    cut = exp.cast(_cut(unit, local, "TIMESTAMP"), "TIMESTAMP", dialect="duckdb")
+    days = exp.AtTimeZone(this=cut, zone=zone.copy())
+    # Where clocks are set back, an hour is there twice, and its minutes tell which.
+    times = fill("m - (t - cut)", m=exp.paren(moment.copy()), t=local, cut=cut)
+    if unit.is_string:
+        return times if unit.name.upper() in _WITHIN_DAYS else days
+    return _by_unit(unit, _WITHIN_DAYS, times, days)
+
+
+def _cut(unit: exp.Expr, moment: exp.Expr, kind: str | None) -> exp.Expr:
+    """A moment that is cut to a unit, by its clock; centuries and millennia begin with year 1."""
+    if kind == "TIME":
+        moment = fill("to_microseconds(epoch_us(t))", t=exp.paren(moment.copy()))
+        moment.meta[KIND] = kind = "INTERVAL"
+    plain = call("date_trunc", unit, moment)
+    plain.meta[KIND] = kind
+    if kind == "INTERVAL" or (unit.is_string and unit.name.upper() not in _FROM_YEAR_ONE):
+        return plain
+    before = fill("t - INTERVAL '1 year'", t=exp.paren(moment.copy()))
+    later = fill("t + INTERVAL '1 year'", t=exp.paren(call("date_trunc", unit, before)))
+    if unit.is_string:
+        return later
+    return _by_unit(unit, _FROM_YEAR_ONE, later, plain)
+
+
+def _by_unit(unit: exp.Expr, names: frozenset[str], true: exp.Expr, default: exp.Expr) -> exp.Expr:
+    """One of two values, by whether a computed unit is one of these names."""
+    given = exp.Upper(this=unit.copy())
+    is_one = exp.In(this=given, expressions=[exp.Literal.string(name) for name in sorted(names)])
+    return exp.Case(ifs=[exp.If(this=is_one, true=true)], default=default)
+
+
+_WITHIN_DAYS = frozenset(
+    f"{unit}{s}"
+    for unit in ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+    for s in ("", "S")
+)
 
 
 def cut_in_zone(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -316,7 +358,6 @@ def _moment_of_statement(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr
 
 CALLS: Mapping[str, Spell] = {
     "date_bin": _bin,
-    "date_trunc": _cut,
     "clock_timestamp": _moment_of_statement,
 }
 """By the name of a function that the parser does not know."""

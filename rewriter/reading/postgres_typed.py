@@ -71,6 +71,7 @@ from rewriter.reading.postgres_moments import (
     cut_in_zone,
     native_current,
     rounded_moment,
+    spell_computed_cut,
     spell_current,
     spell_cut,
     spell_difference,
@@ -310,6 +311,7 @@ TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     "cardinality": (1, _of_one(postgres_arrays.spell_cardinality)),
     "array_dims": (1, _of_one(postgres_arrays.spell_dims)),
     "array_ndims": (1, _of_one(postgres_arrays.spell_ndims)),
+    "date_trunc": (0, spell_computed_cut),
     "octet_length": (1, _of_one(_octets)),
     "pg_typeof": (1, _of_one(spell_typeof)),
     "to_char": (2, spell_template),
@@ -318,14 +320,17 @@ TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     "to_date": (2, spell_reading),
     "to_timestamp": (2, spell_reading),
 }
-"""By the name of a function that the parser does not know, and how many arguments it takes."""
+"""By the name of a function that the parser does not know, and how many arguments it takes; 0
+where the function that spells it counts them."""
 
 
 def _named(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if function_name(node) in json_path_calls.NAMES:
         return json_path_calls.spell_path_call(node, types)
     count, spell = TYPED_CALLS.get(function_name(node), (0, None))
-    return spell(node, types) if spell is not None and len(node.expressions) == count else None
+    if spell is None or count not in {0, len(node.expressions)}:
+        return None
+    return spell(node, types)
 
 
 def _lower_hex(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:

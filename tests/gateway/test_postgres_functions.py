@@ -101,6 +101,18 @@ def cursor() -> Iterator[Cursor]:
             (0, 1010.5),
         ),
         ("date_part(u, DATE '2020-02-03') FROM (VALUES ('day')) v(u)", 3),
+        (
+            "date_trunc(u, '2202-02-16'::timestamp)::text FROM (VALUES ('century')) v(u)",
+            "2201-01-01 00:00:00",
+        ),
+        (
+            "date_trunc(u, date '2202-02-16', 'UTC')::text FROM (VALUES ('hour')) v(u)",
+            "2202-02-16 00:00:00+00",
+        ),
+        (
+            "date_trunc(u, INTERVAL '2333 years 4 months')::text FROM (VALUES ('century')) v(u)",
+            "2300 years",
+        ),
         ("extract(epoch FROM TIMESTAMPTZ '1970-01-01 00:00:10+00')", 10),
         ("extract(epoch FROM now()) > 0", True),
         ("extract(epoch FROM TIMETZ '13:30:25-04')", 63025),

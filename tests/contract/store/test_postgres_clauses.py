@@ -491,6 +491,32 @@ def test_null_in_rows_that_are_compared(store: Store) -> None:
 
 
 @pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no moments")
+def test_moments_are_cut_and_shown_by_the_clock_of_a_zone(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("SET timezone = 'UTC'")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, z TIMESTAMPTZ, m TIMESTAMP, d DATE)")
+    con.execute(
+        "INSERT INTO t VALUES (1, '2023-11-05 08:40+00', '2023-11-05 08:40', '2023-11-05'),"
+        " (2, '2023-11-05 09:40+00', '2023-11-05 09:40', '2023-11-05')"
+    )
+
+    def cut(values: str) -> list[tuple[str, ...]]:
+        columns = (f"to_char({value}, 'YYYY-MM-DD HH24:MI')" for value in values.split("; "))
+        return con.execute(f"SELECT {', '.join(columns)} FROM t ORDER BY k").fetchall()
+
+    # The clocks of California show each minute between 1 and 2 a second time.
+    assert cut("date_trunc('hour', z, 'US/Pacific'); date_trunc('minute', m, 'US/Pacific')") == [
+        ("2023-11-05 08:00", "2023-11-05 08:40"),
+        ("2023-11-05 09:00", "2023-11-05 09:40"),
+    ]
+    assert (
+        cut("date_trunc('day', m, 'US/Pacific'); date_trunc('day', d, 'Asia/Tokyo')")
+        == [("2023-11-05 07:00", "2023-11-04 15:00")] * 2
+    )
+
+
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has no moments", hive="it has other intervals")
 def test_zones_are_distances_and_times_of_day_are_cut(store: Store) -> None:
     con = store.connect(dialect="postgres")

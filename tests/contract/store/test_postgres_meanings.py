@@ -146,6 +146,8 @@ def test_json_of_rows_and_pairs(store: Store) -> None:
         ("SELECT row_to_json(ROW(k, s)) FROM t WHERE k = 1", {"f1": 1, "f2": "x"}),
         ("SELECT json_build_object('p', p) FROM t WHERE k = 1", {"p": "2024-01-16T08:15:30"}),
         ('SELECT jsonb_strip_nulls(\'{"a": 1, "b": null}\')', {"a": 1}),
+        ("SELECT '2.5'::jsonb::int - '-0.5'::jsonb::smallint * 2", 5),
+        ("SELECT ('[9007199254740993]'::jsonb -> 0)::bigint", 9007199254740993),
     ):
         found = con.execute(query).fetchall()[0][0]
         assert (json.loads(found) if isinstance(found, str) else found) == wanted, query

@@ -113,6 +113,7 @@ UNTRACED = frozenset(
         "trailing blanks beyond the length",
         "digits of avg, stddev, variance and quotients",
         "texts of jsonb",
+        "hours that a zone repeats",
         "digits of seconds",
         "clock_timestamp()",
     }
