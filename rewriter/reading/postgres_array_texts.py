@@ -2,12 +2,16 @@
 
 a @> '{x}', a && '{x}'
 coalesce(a, '{1}'), array_cat(a, '{1}'), CASE .. THEN a ELSE '{}' END
+t::int[]     of a computed text
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
+from journal.sql.builders import fill, variable
 from rewriter.reading.postgres_arrays import spell_concatenation
 from rewriter.reading.postgres_jsonb_choices import spell_choice
 from rewriter.reading.postgres_operators import is_array_text, read_array
@@ -38,6 +42,44 @@ def spell_alike(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     for place in texts:
         _beside_arrays(made)[place].replace(read_array(values[place], kind))
     return made
+
+
+_ELEMENT = r'"(?:[^"\\]|\\.)*"|[^\s,{}"\\][^,{}"\\]*'
+_ARRAY = rf"^\s*\{{\s*(?:(?:{_ELEMENT})\s*(?:,\s*(?:{_ELEMENT})\s*)*)?\}}\s*$"
+_READ = (
+    "CASE WHEN t IS NULL THEN NULL WHEN regexp_matches(t, whole)"
+    " THEN list_transform(regexp_extract_all(t, each), LAMBDA e: element)"
+    " ELSE malformed END"
+)
+_MALFORMED = "error('malformed array literal, or one of several dimensions: \"' || t || '\"')"
+_VALUE = (
+    "CASE WHEN starts_with(e, '\"') THEN"
+    " regexp_replace(substring(e, 2, length(e) - 2), '\\\\(.)', '\\1', 'g')"
+    " WHEN upper(rtrim(e)) = 'NULL' THEN NULL ELSE rtrim(e) END"
+)
+
+
+def read_computed_array(
+    cast: exp.Cast, cast_element: Callable[[exp.Cast], exp.Expr]
+) -> exp.Expr | None:
+    """The elements of a text that rows compute, each cast by itself.
+
+    None for an array of several dimensions, and of texts of a length.
+    """
+    of = cast.to.expressions[0] if cast.to.expressions else None
+    if not isinstance(of, exp.DataType) or of.is_type(exp.DType.ARRAY, exp.DType.LIST):
+        return None
+    if of.is_type(*exp.DataType.TEXT_TYPES) and of.expressions:
+        return None
+    value = exp.paren(fill(_VALUE, e=variable("e")), copy=False)
+    return fill(
+        _READ,
+        t=exp.paren(cast.this.copy()),
+        whole=exp.Literal.string(_ARRAY),
+        each=exp.Literal.string(_ELEMENT),
+        element=cast_element(exp.Cast(this=value, to=of.copy())),
+        malformed=exp.Cast(this=fill(_MALFORMED, t=exp.paren(cast.this.copy())), to=cast.to.copy()),
+    )
 
 
 def _beside_arrays(node: exp.Expr) -> list[exp.Expr]:

@@ -2,7 +2,7 @@
 
 s::boolean          any beginning of true, yes, on, false, no and off, also of a computed text
 t::interval         of a time of day
-s::int              of a computed text, which has no fraction
+s::int, s::int[]    of a computed text; whole numbers have no fraction
 j::boolean, j::int  of a value of JSON that is a boolean, and of a number
 i::time             of an interval: what it has of a day beside its days and months
 'P1DT2H'::text::interval
@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.sql.builders import fill
 from journal.sql.interval_text import plain_interval
 from journal.sql.typed_constants import typed_constant
+from rewriter.reading.postgres_array_texts import read_computed_array
 from rewriter.reading.postgres_json import native_jsonb
 from rewriter.reading.postgres_type_names import type_name
 from rewriter.reading.value_types import KIND, ValueTypes
@@ -71,6 +72,9 @@ def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
         plain = plain_interval(text.name) if text.is_string else None
         if plain is not None:
             return exp.cast(exp.Literal.string(plain), "INTERVAL", dialect="duckdb")
+    is_list = to in {exp.DType.ARRAY, exp.DType.LIST} and not cast.this.is_string
+    if is_list and (kind in _TEXTS or _joins_texts(cast.this.unnest())):
+        return read_computed_array(cast, _cast_element)
     if kind == "JSON" and (to is exp.DType.BOOLEAN or to in _OF_NUMBERS):
         return _cast_json(cast, types)
     is_text = kind in _TEXTS or isinstance(cast.this.unnest(), _OF_JSON)
@@ -79,6 +83,20 @@ def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
         made.set("this", fill(_WHOLE_TEXT, x=cast.this))
         return made
     return None
+
+
+def _joins_texts(value: exp.Expr) -> bool:
+    """True for ``'{' || a || '}'``; what joins arrays has been spelled by then."""
+    parts = value.flatten() if isinstance(value, exp.DPipe) else ()
+    return any(part.is_string for part in parts)
+
+
+def _cast_element(cast: exp.Cast) -> exp.Expr:
+    if cast.to.this is exp.DType.BOOLEAN:
+        return fill(_TRUTH, x=cast.this)
+    if cast.to.this in _WHOLE:
+        cast.set("this", fill(_WHOLE_TEXT, x=cast.this))
+    return cast
 
 
 def _cast_json(cast: exp.Cast, types: ValueTypes) -> exp.Expr:

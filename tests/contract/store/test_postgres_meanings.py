@@ -133,6 +133,31 @@ def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
         con.execute("SELECT k FROM t TABLESAMPLE BERNOULLI (200)").fetchall()
 
 
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no lists")
+def test_texts_that_rows_compute_become_arrays(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR)")
+    quoted = '{a b , "q\\"x\\\\,", NULL, "NULL", it\'s }'
+    con.execute(
+        "INSERT INTO t VALUES (1, '{1, -2,NULL}'), (2, '{}'), (3, %s), (4, NULL)", (quoted,)
+    )
+    for query, wanted in (
+        ("SELECT s::int[] FROM t WHERE k <= 2 OR k = 4 ORDER BY k", [[1, -2, None], [], None]),
+        ("SELECT s::text[] FROM t WHERE k = 3", [["a b", 'q"x\\,', None, "NULL", "it's"]]),
+        ("SELECT ('{' || k || ',5}')::bigint[] FROM t WHERE k = 2", [[2, 5]]),
+    ):
+        assert [values for (values,) in con.execute(query).fetchall()] == wanted, query
+    for cast in (
+        "s::int[]",
+        "('{1.5' || '}')::int[]",
+        "('{1' || ',}')::int[]",
+        "('x' || s)::text[]",
+    ):
+        with pytest.raises(gateway.DataError):
+            con.execute(f"SELECT {cast} FROM t WHERE k = 3").fetchall()
+
+
 @pytest.mark.drifts(toy="it has other functions", hive="its JSON has other words")
 def test_json_of_rows_and_pairs(store: Store) -> None:
     con = store.connect(dialect="postgres")
