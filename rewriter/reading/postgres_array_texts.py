@@ -64,12 +64,10 @@ def read_computed_array(
 ) -> exp.Expr | None:
     """The elements of a text that rows compute, each cast by itself.
 
-    None for an array of several dimensions, and of texts of a length.
+    None for an array of several dimensions.
     """
     of = cast.to.expressions[0] if cast.to.expressions else None
     if not isinstance(of, exp.DataType) or of.is_type(exp.DType.ARRAY, exp.DType.LIST):
-        return None
-    if of.is_type(*exp.DataType.TEXT_TYPES) and of.expressions:
         return None
     value = exp.paren(fill(_VALUE, e=variable("e")), copy=False)
     return fill(

@@ -17,6 +17,7 @@ from journal.sql.interval_text import plain_interval
 from journal.sql.typed_constants import typed_constant
 from rewriter.reading.postgres_array_texts import read_computed_array
 from rewriter.reading.postgres_json import native_jsonb
+from rewriter.reading.postgres_operators import cut_text
 from rewriter.reading.postgres_type_names import type_name
 from rewriter.reading.value_types import KIND, ValueTypes
 
@@ -96,6 +97,8 @@ def _cast_element(cast: exp.Cast) -> exp.Expr:
         return fill(_TRUTH, x=cast.this)
     if cast.to.this in _WHOLE:
         cast.set("this", fill(_WHOLE_TEXT, x=cast.this))
+    elif cast.to.is_type(*exp.DataType.TEXT_TYPES):
+        return cut_text(cast)
     return cast
 
 

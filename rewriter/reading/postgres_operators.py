@@ -157,7 +157,15 @@ def _cut(cast: exp.Cast, types: ValueTypes) -> None:
     else:
         of = kind[:-2].replace(UNTOLD, "VARCHAR") if kind and kind.endswith("[]") else None
         part = _first_part(variable("e"), of, cast.to.expressions[0], length)
-        cast.set("this", fill("list_transform(a, LAMBDA e: t)", a=cast.this, t=part))
+        # PostgreSQL reads the text of an array itself.
+        array = exp.cast(cast.this, "VARCHAR[]", dialect="duckdb") if is_native else cast.this
+        cast.set("this", fill("list_transform(a, LAMBDA e: t)", a=array, t=part))
+
+
+def cut_text(cast: exp.Cast) -> exp.Expr:
+    """What a cast to a type of texts leaves of a text."""
+    length = _length(cast)
+    return cast.this if length is None else _first_part(cast.this, "VARCHAR", cast.to, length)
 
 
 def _first_part(value: exp.Expr, kind: str | None, to: exp.DataType, length: int) -> exp.Expr:

@@ -146,6 +146,8 @@ def test_texts_that_rows_compute_become_arrays(store: Store) -> None:
         ("SELECT s::int[] FROM t WHERE k <= 2 OR k = 4 ORDER BY k", [[1, -2, None], [], None]),
         ("SELECT s::text[] FROM t WHERE k = 3", [["a b", 'q"x\\,', None, "NULL", "it's"]]),
         ("SELECT ('{' || k || ',5}')::bigint[] FROM t WHERE k = 2", [[2, 5]]),
+        ("SELECT s::varchar(2)[] FROM t WHERE k = 1", [["1", "-2", None]]),
+        ("SELECT ('{abc,' || k || '}')::varchar(2)[] FROM t WHERE k = 1", [["ab", "1"]]),
     ):
         assert [values for (values,) in con.execute(query).fetchall()] == wanted, query
     for cast in (
