@@ -24,8 +24,9 @@ def command(as_json: bool, access: Access) -> None:
     """Check the whole warehouse: files, manifests, and the rows in them. It repairs nothing.
 
     The command reads every segment file in full and compares it with its checksum, its rows with
-    the manifest's counts, and keys and versions with the rules of a journal. The exit code is 1 if
-    anything is wrong; files that no manifest lists, which a crash may leave, do not count as wrong.
+    the manifest's counts, and keys and versions with the rules of a journal. It names legal holds
+    whose condition finds other rows for other sessions. The exit code is 1 if anything is wrong;
+    files that no manifest lists, which a crash may leave, do not count as wrong.
 
     \b
     Examples:

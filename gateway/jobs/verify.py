@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
+from gateway.procedures.holds import changing_holds
 from gateway.session.operations import Advance, operation
 from gateway.wording import counted
 from journal.erasure import audit_check
@@ -73,10 +74,12 @@ KIND = JobKind(
 
 @operation
 def verify_store(session: Session, advance: Advance) -> tuple[Verification, FileModes]:
-    """Check all journals, and who may read their files; ``advance`` is told how much is done."""
+    """Check all journals, holds, and who may read files; ``advance`` is told how much is done."""
     report = session.executor.upkeep.verify(advance)
     if session.journal.capabilities.access_control:
         checked = audit_check.verify(cast("ErasureJournal", session.journal))
         report.problems += [Problem("audit", "audit log", told) for told in checked.problems]
+        changing = changing_holds(session)
+        report.problems += [Problem("hold", str(table.name), told) for table, told in changing]
     folder = session.journal.capabilities.folder
     return report, OWNER if folder is None else modes_of(folder / DATABASE_FILE)

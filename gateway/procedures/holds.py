@@ -29,7 +29,7 @@ from journal.model.store_session import StoreSession
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.sql import dialects
-from journal.sql.relations import Reader
+from journal.sql.relations import Reader, ident
 from journal.transactions.reading import reading
 from rewriter.definitions.lasting_conditions import check_lasts
 
@@ -155,6 +155,26 @@ def _predicate(session: Session, table: Table, where: object) -> str:
     predicate = holds.physical_predicate(kept, table)
     _first_row(session, table, dialects.stored(predicate))
     return predicate
+
+
+def changing_holds(session: Session) -> Iterator[tuple[Table, str]]:
+    """The active holds whose condition finds other rows for other sessions, and why.
+
+    Conditions are refused as they are placed; holds of earlier versions were taken with any.
+    """
+    catalog = session.journal.state.catalog
+    for hold in holds.all_holds(session.journal):
+        table = None if hold.table_id is None else catalog.by_id(hold.table_id)
+        if table is None or hold.predicate is None or not hold.is_active:
+            continue
+        condition = exp.Paren(this=dialects.stored(hold.predicate))
+        names = {column.physical: column.name for column in table.columns}
+        for used in condition.find_all(exp.Column):
+            used.set("this", ident(names.get(used.name, used.name)))
+        try:
+            check_lasts(condition.this, table, f"hold {hold.id}")
+        except PalimpsestError as error:
+            yield table, f"{error.message}: release it, and place one that does not"
 
 
 def check_no_row_held(session: Session, table: Table) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.jobs.verify import verify_store
 from gateway.procedures.erasure_program import erasure_of
 from journal.erasure import holds
 from journal.erasure.erasure_spec import requests
@@ -399,3 +400,28 @@ def test_a_store_that_is_opened_again_knows_what_is_held(store: Store, con: Conn
     last = store.connect()
     assert rows(last, "SELECT k FROM t") == [(3,)]
     assert {r.state.value for r in run(last)} == {"COMPLETED"}
+
+
+@pytest.mark.also_on("hive")
+def test_verify_names_a_hold_that_asks_another_thing_of_each_session(con: Connection) -> None:
+    """Earlier versions took such conditions, and recorded them."""
+    make(con)
+    journal = erasure_of(con.session).journal
+    table = next(t for t in con.session.journal.state.catalog.tables() if t.name.name == "t")
+    texts = ("mail = CURRENT_USER", "ds > CURRENT_DATE", "k = 1")
+    with journal.exclusive_session() as session:
+        for place, text in enumerate(texts):
+            moment = to_datetime(con.session.journal.clock.now())
+            what = (HoldScope.PREDICATE, table.id, text, None, None, "matter 8", "me", moment)
+            holds.place(session, Hold(f"00000000000{place}", *what))
+        session.commit()
+    found, _ = con.client_session.perform_watched(lambda _: None, verify_store)
+    told = sorted(p.message for p in found.problems if p.kind == "hold")
+    assert [text.partition(" cannot contain ")[0] for text in told] == [
+        "hold 000000000000",
+        "hold 000000000001",
+    ]
+    assert all("which depends on when and by whom it is asked" in text for text in told)
+    release(con, "000000000000")
+    found, _ = con.client_session.perform_watched(lambda _: None, verify_store)
+    assert len([p for p in found.problems if p.kind == "hold"]) == 1
