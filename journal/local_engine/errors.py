@@ -24,6 +24,8 @@ _SIGNALLED = "Query interrupted"
 _NEGATIVE = "do not support negative intervals"
 """What is said of a Parquet file."""
 _EXTENSION = re.compile(r"install the required extension '(\w+)")
+_NO_PATTERN = re.compile(r"invalid escape sequence: \\\d|invalid perl operator: \(\?")
+"""What is said of back references and lookaround in a pattern, as in ``a(?=b)``."""
 _ADVICE = {
     Code.CANCELLED: "none of its changes were kept; run it again if you still want it",
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
@@ -134,6 +136,12 @@ def translate(error: Exception) -> PalimpsestError:
     if _NEGATIVE in message:
         advice = "cast it to VARCHAR, or write CSV or JSON"
         return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice)
+    if _NO_PATTERN.search(message):
+        return PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a regular expression has a back reference or lookaround here: {message}",
+            advice="write out what it stands for, or compare parts that regexp_extract gives",
+        )
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
     if code is Code.CANCELLED:
         # DuckDB says no more than that it was interrupted.

@@ -138,3 +138,11 @@ def test_shapes_of_expressions_tell_what_decides() -> None:
         assert shape_of(pattern) is not None, pattern
     for pattern in ("(a)?(ab)?", "(a|ab)(c)", "(a+?)b+", "(?=a)b", "(a", "a)", "(x)?[[:foo:]]"):
         assert shape_of(pattern) is None, pattern
+
+
+@pytest.mark.parametrize("pattern", [r"(a)\1", "a(?=b)", "a(?!b)"])
+def test_what_no_pattern_of_the_engine_says_is_refused(pattern: str) -> None:
+    with gateway.connect("palimpsest://", dialect="postgres", autocommit=True) as con:
+        for call in (f"'aa' ~ '{pattern}'", f"regexp_replace('aa', '{pattern}', 'x')"):
+            with pytest.raises(gateway.NotSupportedError, match="back reference or lookaround"):
+                con.execute(f"SELECT {call}")
