@@ -281,7 +281,10 @@ def unknown_table(
 ) -> PalimpsestError:
     """The error for a table that does not exist, with the closest names there are."""
     close = _names_near(name, catalog)
-    advice = "create it, or check the spelling; SHOW TABLES lists the tables"
+    advice = (
+        "create it, `palimpsest adopt` one that is there, or check the spelling;"
+        " SHOW TABLES lists the tables"
+    )
     if close:
         advice = "did you mean " + " or ".join(close) + "?"
         if name.schema and fold(name.schema) not in catalog.schemas:

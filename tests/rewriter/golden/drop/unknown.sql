@@ -7,4 +7,4 @@ DELETE FROM main.t WHERE k = 3;
 DROP TABLE main.v_nothing;
 -- refused PAL-201 (42P01)
 -- table main.v_nothing does not exist
--- create it, or check the spelling; SHOW TABLES lists the tables
+-- create it, `palimpsest adopt` one that is there, or check the spelling; SHOW TABLES lists the tables
