@@ -28,6 +28,7 @@ from journal.model.schema import CatalogSnapshot, Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import ALLOW, REFUSE, STALE_WRITES
 from rewriter.context import RewriteContext
+from rewriter.definitions.property_names import property_name
 from rewriter.definitions.table_options import JOURNAL_OPTIONS
 from rewriter.syntax.properties import EVERYTHING
 
@@ -47,7 +48,7 @@ def changed_properties(
     kept = {n: v for n, v in properties.items() if fold(n) != fold(name)}
     if value is None:
         return kept
-    shown = fold(name) if is_policy(name) else name
+    shown = fold(name) if is_policy(name) else property_name(name)
     changed = with_physical_column({shown: value}, columns) if is_policy(name) else {shown: value}
     return kept | changed
 

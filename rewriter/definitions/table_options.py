@@ -14,6 +14,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import DELETE_ROWS, ON_COMMIT, JournalFormat, fold
 from journal.model.version import VersionType
+from rewriter.definitions.property_names import property_name
 from rewriter.name_resolution import position_of
 
 JOURNAL_OPTIONS = (
@@ -109,7 +110,7 @@ def _with_property(options: TableOptions, node: exp.Property) -> TableOptions:
                 position=position_of(node),
             )
         case _:
-            kept = (*options.properties, (node.this.name, value))
+            kept = (*options.properties, (property_name(node.this.name, node), value))
             return replace(options, properties=kept)
     if fold(form.version_column) == fold(form.subsequent_column):
         raise PalimpsestError(
