@@ -106,7 +106,9 @@ def test_labels_come_in_binary_under_the_number_of_their_type(
 ) -> None:
     """As sqlx sends them, which asks for the number by the name."""
     asked = b"SELECT $1::regtype::oid"
+    by_text = "SELECT %s::text::regtype::oid = '_int4'::text::regtype::oid, 'int8'::text::regtype"
     for con in both:
+        assert con.execute(by_text, ("integer[]",)).fetchall() == [(True, "bigint")]
         found = con.pgconn.exec_params(asked, [b"kinds.mood"])
         told = con.pgconn.exec_params(asked, [b"kinds.mood[]"]).get_value(0, 0)
         assert found.ftype(0) == _OID

@@ -62,18 +62,25 @@ def _is_text(given: exp.Expr) -> bool:
 def number_of_name(node: exp.Cast) -> exp.Expr | None:
     """The number of the object that a parameter names, for ``$1::regtype::oid``; else None."""
     inner = node.this
-    if not isinstance(inner, exp.Cast) or not isinstance(
-        inner.this, exp.Placeholder | exp.Parameter
-    ):
+    given = _without_text(inner.this) if isinstance(inner, exp.Cast) else inner
+    if not isinstance(inner, exp.Cast) or not isinstance(given, exp.Placeholder | exp.Parameter):
         return None
     kind = inner.to.sql(dialect="postgres").lower().removeprefix("pg_catalog.")
     is_named = kind in {"regclass", *_BY_PARAMETER}
-    return exp.Anonymous(this=f"pgc_to_{kind}", expressions=[inner.this]) if is_named else None
+    return exp.Anonymous(this=f"pgc_to_{kind}", expressions=[given]) if is_named else None
+
+
+def _without_text(given: exp.Expr) -> exp.Expr:
+    """The name in ``'t'::text`` or ``$1::text``; anything else as it is."""
+    if not isinstance(given, exp.Cast) or given.to.this not in exp.DataType.TEXT_TYPES:
+        return given
+    named = isinstance(given.this, exp.Placeholder | exp.Parameter | exp.Literal)
+    return given.this if named else given
 
 
 def object_cast(node: exp.Cast, name: str) -> exp.Expr:
     """A name becomes its number; a number is shown as its name."""
-    given: exp.Expr = node.this
+    given: exp.Expr = _without_text(node.this)
     is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
     if isinstance(given, exp.Literal) and given.name.isdigit():
         known = exp.Literal.number(given.name)
