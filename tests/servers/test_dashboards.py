@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -199,6 +201,17 @@ def test_supersets_statements_about_sessions(ours: psycopg.Connection, server: S
         assert ours.execute(ended % row[0]).fetchall() == [(True,)]
         with pytest.raises(psycopg.OperationalError):
             other.execute("SELECT 1")
+    with psycopg.connect(server.dsn, autocommit=True) as other:
+        (number,) = other.execute("SELECT pg_backend_pid()").fetchone() or ()
+        with ThreadPoolExecutor() as pool:
+            running = pool.submit(other.execute, "SELECT pg_sleep(30)")
+            told = "SELECT state FROM pg_stat_activity WHERE pid = %s"
+            while ours.execute(told, (number,)).fetchone() != ("active",):
+                time.sleep(0.01)
+            ours.execute(ended % number).fetchall()
+            with pytest.raises(psycopg.errors.AdminShutdown) as raised:
+                running.result()
+        assert raised.value.diag.severity_nonlocalized == "FATAL"
     assert ours.execute("SELECT pg_terminate_backend(0), pg_cancel_backend(NULL)").fetchall() == [
         (False, None)
     ]

@@ -137,7 +137,8 @@ class ClientConnection:
                 act()
             return
         except PalimpsestError as error:
-            if error.code is Code.PROTOCOL:
+            if error.code in {Code.PROTOCOL, Code.TERMINATED}:
+                # It ends the connection, which the server tells the client.
                 raise
             found = error
         except RecursionError:
