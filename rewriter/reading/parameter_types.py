@@ -7,7 +7,9 @@ by it, as PostgreSQL understands it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from itertools import islice
 
 from sqlglot import exp
 
@@ -47,10 +49,25 @@ class PlaceTypes(ValueTypes):
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables that a statement names, each by what it is called there, and types of values."""
+    """The tables that a statement names, each by what it is called there, and types of values.
+
+    ``known``: of the nodes at one place the first two that have a type, which are looked for once.
+    """
 
     named: list[tuple[str, Table]]
     values: ValueTypes
+    known: dict[tuple[int, int], list[tuple[exp.Expr, str]]] = field(default_factory=dict)
+
+    def kind_beside(
+        self, node: exp.Expr, nodes: Iterable[exp.Expr], of: exp.Expr, place: int = 0
+    ) -> str | None:
+        """The type of the first of some ``nodes`` other than ``node`` that has one."""
+        key = (id(of), place)
+        if key not in self.known:
+            kinds = ((one, _type_of(one, self)) for one in nodes)
+            told = ((one, kind) for one, kind in kinds if kind is not None)
+            self.known[key] = list(islice(told, 2))
+        return next((kind for one, kind in self.known[key] if one is not node), None)
 
 
 _SPELLED_IN_FULL = frozenset(
@@ -122,13 +139,13 @@ def _type_by_place(node: exp.Expr, tables: Tables) -> str | None:
         case exp.Limit() | exp.Offset():
             return "BIGINT"
         case exp.Tuple() if isinstance(parent.parent, exp.Values):
-            return _listed_value(parent, parent.expressions.index(node), tables)
-        case exp.Select() if isinstance(parent.parent, exp.Insert) and node in parent.expressions:
-            return _inserted(parent.parent, parent.expressions.index(node), tables)
+            return _listed_value(parent, _place_in(parent.expressions, node), tables)
+        case exp.Select(parent=exp.Insert() as insert) if node.arg_key == "expressions":
+            return _inserted(insert, _place_in(parent.expressions, node), tables)
         case exp.Select() if isinstance(parent.parent, exp.SetOperation):
             return _united_type(parent, node, tables)
         case exp.Tuple(parent=exp.Insert(parent=exp.When()) as insert):
-            return _merged(parent.expressions.index(node), insert, tables)
+            return _merged(_place_in(parent.expressions, node), insert, tables)
         case exp.DPipe():
             return _joined(parent.expression if node is parent.this else parent.this, tables)
         case exp.ArrayAppend() | exp.ArrayPrepend() if node is parent.expression:
@@ -150,15 +167,19 @@ def _type_by_place(node: exp.Expr, tables: Tables) -> str | None:
     if isinstance(parent, exp.Case | exp.If):
         return _in_case(node, tables)
     if isinstance(parent, exp.Tuple):
-        kind = _in_row(parent, parent.expressions.index(node), tables)
+        kind = _in_row(parent, _place_in(parent.expressions, node), tables)
         if kind is not None:
             return kind
     if isinstance(parent, _SIBLINGS) and not isinstance(parent, exp.Pow | exp.ArrayPosition):
-        for other in parent.iter_expressions():
-            kind = None if other is node else _type_of(other, tables)
-            if kind is not None:
-                return operand_of(parent, node, kind)
+        kind = tables.kind_beside(node, parent.iter_expressions(), parent)
+        if kind is not None:
+            return operand_of(parent, node, kind)
     return None if parent is None else taken_by(parent, node, lambda one: _type_of(one, tables))
+
+
+def _place_in(nodes: Sequence[exp.Expr], node: exp.Expr) -> int:
+    """The place of a node: by identity, as trees that are compared are read whole."""
+    return next(place for place, one in enumerate(nodes) if one is node)
 
 
 def _in_case(node: exp.Expr, tables: Tables) -> str | None:
@@ -170,8 +191,8 @@ def _in_case(node: exp.Expr, tables: Tables) -> str | None:
     others = compared if any(one is node for one in compared) else _results(case)
     if others is compared and case.this is None:
         return "BOOLEAN"
-    kinds = (_type_of(n, tables) for n in others if n is not None and n is not node)
-    return next((kind for kind in kinds if kind is not None), None)
+    there = (n for n in others if n is not None)
+    return tables.kind_beside(node, there, case, int(others is compared))
 
 
 def _results(case: exp.Case) -> list[exp.Expr]:
@@ -213,8 +234,7 @@ def _listed_value(row: exp.Tuple, place: int, tables: Tables) -> str | None:
     if isinstance(values.parent, exp.Insert):
         return _inserted(values.parent, place, tables)
     beside = (r.expressions[place] for r in values.expressions if place < len(r.expressions))
-    kinds = (_type_of(node, tables) for node in beside)
-    return next((kind for kind in kinds if kind is not None), None)
+    return tables.kind_beside(row, beside, values, place)
 
 
 def _united_type(query: exp.Select, node: exp.Expr, tables: Tables) -> str | None:

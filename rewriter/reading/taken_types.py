@@ -93,9 +93,11 @@ def taken_by(call: exp.Expr, node: exp.Expr, type_of: TypeOf) -> str | None:
         return _WHOLE if is_list and node is not call.this else None
     if not isinstance(call, exp.Func):
         return None
-    arguments = list(call.iter_expressions())
     name = "array_position" if isinstance(call, exp.ArrayPosition) else postgres_name(call) or ""
-    taken = _TAKEN.get(name, ())
+    taken = _TAKEN.get(name)
+    if taken is None:
+        return None
+    arguments = list(call.iter_expressions())
     place = next((p for p, one in enumerate(arguments) if one is node), len(taken))
     kind = taken[place] if place < len(taken) else None
     if kind == _FIRST:

@@ -73,6 +73,23 @@ def test_a_parameter_has_the_type_of_its_place(
     )
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.first(1)
+@pytest.mark.parametrize("beside", ["ARRAY[{}]", "coalesce({})", "CASE WHEN TRUE THEN {} END"])
+def test_many_parameters_are_looked_at_once_each(tmp_path: Path, beside: str) -> None:
+    many = 1500
+    places = (" WHEN TRUE THEN " if "CASE" in beside else ", ").join(
+        f"${place}" for place in range(1, many + 1)
+    )
+    with gateway.connect(
+        f"palimpsest:///{tmp_path}/w", autocommit=True, dialect="postgres"
+    ) as connection:
+        session = connection.session
+        assert isinstance(session, Session)
+        found = describe(session, session.parse(f"SELECT {beside.format(places)}")[0])
+    assert len(found.parameters) == many
+
+
 def test_columns_are_known_before_a_statement_runs(tmp_path: Path) -> None:
     url = f"palimpsest:///{tmp_path}/w"
     with gateway.connect(url, autocommit=True, dialect="postgres") as connection:
