@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -151,9 +151,13 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Take the command line; what no command looks after leaves with an exit code, too."""
-        words = kwargs.get("args", args[0] if args else None)
+        given = kwargs.get("args", args[0] if args else None)
+        words = sys.argv[1:] if given is None else list(given)
+        as_json = "--json" in words
         try:
             try:
+                if as_json:
+                    return self._main_as_json(*args, **kwargs)
                 return super().main(*args, **kwargs)
             except SystemExit as leaving:
                 if not leaving.code:
@@ -162,7 +166,24 @@ class LazyGroup(click.Group):
         except OSError as error:
             from gateway.commands.failure import fail_on_os_error
 
-            fail_on_os_error(error, as_json="--json" in (sys.argv if words is None else words))
+            fail_on_os_error(error, as_json=as_json)
+
+    def _main_as_json(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """As ``main``; what click says of wrong use is an object on stderr, as other errors are."""
+        import json
+
+        try:
+            found = super().main(*args, **kwargs | {"standalone_mode": False})
+        except click.ClickException as error:
+            usage = error.ctx if isinstance(error, click.UsageError) else None
+            advice = None if usage is None else f"{usage.command_path} --help shows its options"
+            told = {"code": None, "sqlstate": None, "message": error.format_message()}
+            click.echo(json.dumps({"error": told | {"position": None, "advice": advice}}), err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            click.echo("interrupted", err=True)
+            sys.exit(130)
+        sys.exit(found if isinstance(found, int) else 0)
 
 
 @click.group(

@@ -412,3 +412,27 @@ def test_instants_are_shown_in_the_zone_of_the_session(warehouse: str) -> None:
         )
         assert "2023-12-31 19:00:00-05" in shown
         assert "2024-07-01 00:00:00-04" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "advice"),
+    [
+        (
+            ["import", "nothing.csv", "t"],
+            "'nothing.csv' does not exist",
+            "palimpsest import --help",
+        ),
+        (["query", "SELECT 1", "--no-such"], "No such option", "palimpsest query --help"),
+        (["job", "compact"], "name tables, or give --all", "palimpsest job --help"),
+        (["qery"], "Did you mean query?", "palimpsest --help"),
+    ],
+)
+def test_wrong_use_is_an_object_too(words: list[str], said: str, advice: str) -> None:
+    result = call(*words, "--json")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    error = json.loads(result.stderr)["error"]
+    assert said in error["message"]
+    assert error["advice"].startswith(advice)
+    assert (error["code"], error["sqlstate"], error["position"]) == (None, None, None)
+    assert "Usage:" in done("query", "--help", "--json")
