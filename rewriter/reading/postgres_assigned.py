@@ -114,11 +114,24 @@ def _assigned(tree: exp.Expr, types: ValueTypes) -> Iterator[_Assigned]:
     for node in tree.find_all(exp.Insert, exp.EQ):
         if isinstance(node, exp.Insert):
             yield from _inserted(node, types)
-        elif is_assignment(node) and isinstance(node.this, exp.Column):
+        elif is_assignment(node) and isinstance(node.this, exp.Column | exp.Tuple):
             written = node.find_ancestor(exp.Merge) or node.find_ancestor(exp.Update, exp.Insert)
             table = None if written is None else target_table(written, types.context)
-            if table is not None:
+            if table is not None and isinstance(node.this, exp.Column):
                 yield node.expression, table.find(node.this.name)
+            elif table is not None:
+                columns = [table.find(column.name) for column in node.this.expressions]
+                yield from zip(_selected(node.expression), columns, strict=False)
+
+
+def _selected(row: exp.Expr) -> Iterator[exp.Expr]:
+    """The values of ``(a, b) = (SELECT ..)``, each constant as what a query of it gives."""
+    query = row.this if isinstance(row, exp.Subquery) else None
+    for output in query.expressions if isinstance(query, exp.Select) else ():
+        value = output.unalias()
+        yield (
+            exp.Subquery(this=exp.Select(expressions=[value.copy()])) if value.is_string else value
+        )
 
 
 def _inserted(insert: exp.Insert, types: ValueTypes) -> Iterator[_Assigned]:

@@ -180,7 +180,7 @@ class ValueTypes:
             case exp.Subquery():
                 inner = node.this
                 selects = inner.selects if isinstance(inner, exp.Query) else []
-                return self.of(selects[0], depth + 1) if len(selects) == 1 else UNKNOWN
+                return self._of_output(inner, selects[0], depth) if len(selects) == 1 else UNKNOWN
         if isinstance(node, _KEEPING) and isinstance(node.this, exp.Expr):
             return self.of(node.this, depth + 1)
         kind = self._made_kind(node, depth + 1)
@@ -364,16 +364,23 @@ class ValueTypes:
                 return UNKNOWN if part.kind is None else self._named(part.kind)
         return None
 
+    def _of_output(self, query: exp.Expr, output: exp.Expr, depth: int) -> ValueType:
+        """The type of a query's output, of which a constant without a type is a text."""
+        if not self.guesses and isinstance(query, exp.Select) and output.unalias().is_string:
+            return ValueType(kind="VARCHAR")
+        return self.of(output, depth + 1)
+
     def _in_query(self, query: exp.Expr, name: str, depth: int) -> ValueType | None:
         if depth > _DEPTH_MAX or not isinstance(query, exp.Query):
             return None
+        whole = query
         while isinstance(query, exp.SetOperation | exp.Subquery):
             query = query.this
         if not isinstance(query, exp.Select):
             return None
         for output in query.expressions:
             if not output.is_star and fold(output.alias_or_name) == fold(name):
-                return self.of(output, depth + 1)
+                return self._of_output(whole, output, depth)
         for output in query.expressions:
             if output.is_star:
                 for source in relations_of(query):
@@ -385,7 +392,7 @@ class ValueTypes:
     def _at_place(self, query: exp.Query, place: int, depth: int) -> ValueType | None:
         outputs = query.selects
         if place < len(outputs) and not any(o.is_star for o in outputs[: place + 1]):
-            return self.of(outputs[place], depth + 1)
+            return self._of_output(query, outputs[place], depth)
         names = output_names(query, self.context) or []
         is_told = place < len(names) and names.count(names[place]) == 1
         return self._in_query(query, names[place], depth) if is_told else None

@@ -132,6 +132,26 @@ def test_constants_that_are_selected_are_read_as_those_of_values(store: Store) -
         con.execute("INSERT INTO t (k, b) SELECT 4, 'o'")
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE t SET n = (SELECT '7.7')",
+        "UPDATE t SET (n, s) = (SELECT '7.7', 'a')",
+        "INSERT INTO t (k, n) SELECT 2, x FROM (SELECT '7.7' AS x) q",
+        "WITH q(x) AS (SELECT '7') INSERT INTO t (k, n) SELECT 2, x FROM q",
+    ],
+)
+def test_a_constant_that_a_subquery_gives_is_a_text(store: Store, sql: str) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n INTEGER, s VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 5, 'x')")
+    with pytest.raises(gateway.ProgrammingError, match=r"of type integer but .* of type text"):
+        con.execute(sql)
+    con.execute("UPDATE t SET (n, s) = (SELECT 6, 'b')")
+    con.execute("INSERT INTO t (k, s) SELECT 2, x FROM (SELECT 'c' AS x) q")
+    assert con.execute("SELECT * FROM t ORDER BY k").fetchall() == [(1, 6, "b"), (2, None, "c")]
+
+
 @pytest.mark.drifts(toy="it has no numbers of a type")
 def test_results_have_the_types_of_postgresql(store: Store) -> None:
     con = store.connect(dialect="postgres")
