@@ -265,7 +265,9 @@ def command(
             click.echo("the options are fine" if config is None else f"{config} is fine")
             return
         target = url_of(url or warehouse)
-        with telling_if_made(url or warehouse):
+        # Those who collect lines of JSON want no others.
+        quiet = others["log_format"] == "json"
+        with telling_if_made(url or warehouse, quiet=quiet):
             opened = _acquire(target, config)
         allowed = limits_of(others)
         try:

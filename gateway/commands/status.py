@@ -109,7 +109,8 @@ def _owner_text(owner: Owner) -> str:
 
 def _write(report: StatusReport) -> None:
     size = sum(t["bytes"] or 0 for t in report.tables)
-    click.echo(f"{report.place}: {counted(len(report.tables), 'table')}, {size:,} bytes")
+    tables = counted(len(report.tables), "table")
+    click.echo(f"{report.place}: {tables}, {size:,} bytes in segments")
     click.echo(f"open in {report.open_in}" if report.open_in else "open in no other process")
     if report.safe_mode is not None:
         mode = report.safe_mode
