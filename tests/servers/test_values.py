@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
+from decimal import Decimal
 
 import pytest
 from psycopg import Connection
@@ -143,3 +145,28 @@ def test_large_numbers_without_digits_are_numbers(
     gateway: Connection, postgres: Connection, expression: str, binary: bool
 ) -> None:
     assert sent(gateway, expression, binary=binary) == sent(postgres, expression, binary=binary)
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(1.0, 1e20, True, 7, Decimal("1.50"), dt.date(2024, 2, 29), dt.time(10, 20)),
+        *(dt.timedelta(days=1, hours=26), uuid.UUID(int=255), b"\x01\xff", [1, 2], ["a b", None]),
+        dt.datetime(2024, 2, 29, 10, 20, 30, 500000, dt.UTC),
+    ],
+    ids=repr,
+)
+def test_values_become_texts_as_postgresql_writes_them(
+    gateway: Connection, postgres: Connection, value: object, binary: bool
+) -> None:
+    sign = "%b" if binary else "%t"
+    found = []
+    for con in (gateway, postgres):
+        con.execute("DROP TABLE IF EXISTS kept")
+        con.execute("CREATE TABLE kept (id INTEGER PRIMARY KEY, t TEXT, v VARCHAR(40), f FLOAT)")
+        con.execute(f"INSERT INTO kept VALUES (1, {sign}, {sign})", (value, value))
+        con.execute(f"UPDATE kept SET t = {sign} WHERE v = {sign}::text", (value, value))
+        query = f"SELECT t, v, {sign}::text, length({sign}::text) FROM kept"
+        found.append(con.execute(query, (value, value)).fetchall())
+    assert found[0] == found[1]

@@ -41,6 +41,7 @@ from gateway.servers.pgwire.tags import (
     error_for_clients,
     text_for_clients,
 )
+from gateway.servers.pgwire.taken_texts import text_given
 from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.told_values import ToldValues
 from gateway.servers.pgwire.transaction_words import begin_tag, warning_of
@@ -206,7 +207,7 @@ class ClientConnection:
         statement = self._statements.get(message.statement)
         self._text = statement.text
         oids = self._statements.current_oids(statement)
-        values = self._values(message, oids)
+        values = self._values(message, oids, statement.texts)
         parsed = with_dimensions(statement.parsed, values, oids)
         if parsed is not statement.parsed:
             statement = replace(statement, parsed=parsed)
@@ -214,7 +215,9 @@ class ClientConnection:
         self._portals.by_name[message.portal] = Portal(statement, values, message.result_formats)
         self._stream.write(messages.BIND_COMPLETE)
 
-    def _values(self, message: Bind, oids: Sequence[int]) -> list[Any]:
+    def _values(
+        self, message: Bind, oids: Sequence[int], texts: frozenset[int] = frozenset()
+    ) -> list[Any]:
         if len(message.values) != len(oids):
             raise protocol_error(
                 f"Bind gives {len(message.values)} values to a statement that takes {len(oids)}"
@@ -225,10 +228,12 @@ class ClientConnection:
         if any(oid >= FIRST_OF_USERS for oid in oids):
             # Values of enums are their labels, also in binary.
             oids = UserDefinitions(self._session.catalog).texts_of(oids)
-        return [
-            value_of(value, oid, form)
-            for value, oid, form in zip(message.values, oids, formats, strict=True)
-        ]
+        given = zip(message.values, oids, formats, strict=True)
+        values = [value_of(value, oid, form) for value, oid, form in given]
+        for place in texts:
+            style = TextStyle.of(self._session.settings)
+            values[place] = text_given(values[place], oids[place], style)
+        return values
 
     def _describe(self, body: bytes) -> None:
         kind, name = messages.read_named(body)

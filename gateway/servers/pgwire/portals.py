@@ -28,7 +28,8 @@ class PreparedStatement:
     ``oids`` are the types that the client gave, 0 for those it left open; ``columns`` and ``known``
     what a description has found, None before, in a ``generation`` of the warehouse's catalog.
     ``catalog`` is a statement on PostgreSQL's catalog, ``cursor`` a command on a cursor,
-    ``is_call`` one of the DB-API's calls across a network.
+    ``is_call`` one of the DB-API's calls across a network. ``texts`` are the places of parameters
+    that it takes as texts and that the client gives as values of other types.
     """
 
     text: str
@@ -40,6 +41,7 @@ class PreparedStatement:
     known: tuple[int, ...] | None = None
     generation: int = -1
     is_call: bool = False
+    texts: frozenset[int] = frozenset()
 
     @property
     def is_empty(self) -> bool:

@@ -19,6 +19,7 @@ from gateway.servers.pgwire.explained import explained_name, plan_of
 from gateway.servers.pgwire.given_types import describe_as_given
 from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
+from gateway.servers.pgwire.taken_texts import places_of_texts
 from gateway.servers.pgwire.types import TEXT, field_of
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
@@ -196,6 +197,9 @@ class StatementStore:
             outcome = self._session.run(parsed)
             statement.columns = tuple(outcome.columns or ()) or None
             outcome.close()
+        statement.texts = places_of_texts(
+            None if parsed is None else parsed.statement, types, given
+        )
         known = [field_of(ResultColumn("", kind or "VARCHAR")).oid for kind in types]
         known[: len(given)] = [oid or known[i] for i, oid in enumerate(given[:count])]
         statement.known = tuple(known)
