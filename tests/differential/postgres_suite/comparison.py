@@ -85,6 +85,7 @@ DOCUMENTED = {
     "ALTER ROLE SET and schema elements": r"CREATE SCHEMA is not supported|"
     r"make what is to lie in the schema by|leave WITH CHECK OPTION out",
     "composite types": r"has no STRUCT types",
+    "intervals with fields and digits": r"PAL-110\] INTERVAL\W.* of columns and computed values",
     "updatable views": r"PAL-209\] \S+ is not a table|"
     r"SET DEFAULT .* is not supported in ALTER",
     "recursive queries within the recursive part of another one": r"PAL-110\] a recursive query"
