@@ -148,11 +148,13 @@ def _of_file(error: PalimpsestError, path: str, *, create: bool) -> PalimpsestEr
     found = _CSV_ERROR.match(error.message)
     if found is None:
         return error
-    return PalimpsestError(
-        error.code,
-        f"{path}, line {found[1]}: {found[2]}",
-        advice="correct the value, and import the file again; nothing was imported",
-    )
+    advice = "correct the value, and import the file again; nothing was imported"
+    if "not utf-8" in found[2]:
+        advice = (
+            "convert it by iconv -f WINDOWS-1252 -t UTF-8, or name what it is in:"
+            f" COPY t FROM '{path}' (HEADER, ENCODING 'latin-1')"
+        )
+    return PalimpsestError(error.code, f"{path}, line {found[1]}: {found[2]}", advice=advice)
 
 
 def _append(
@@ -306,7 +308,7 @@ def _columns_of_file(connection: Connection, source: _Source, shown: str) -> lis
     except PalimpsestError as error:
         if source.reader == "read_csv" and "sniffing" in error.message:
             raise divided_wrongly(source.paths[0], delimiter, shown) or error from error
-        raise
+        raise _of_file(error, shown, create=True) from error
     if source.reader == "read_csv":
         check_is_divided(columns, source.paths[0], delimiter, shown)
     return columns

@@ -436,3 +436,15 @@ def test_wrong_use_is_an_object_too(words: list[str], said: str, advice: str) ->
     assert error["advice"].startswith(advice)
     assert (error["code"], error["sqlstate"], error["position"]) == (None, None, None)
     assert "Usage:" in done("query", "--help", "--json")
+
+
+def test_import_says_how_a_file_in_another_encoding_is_read(warehouse: str, tmp_path: Path) -> None:
+    source = tmp_path / "s.csv"
+    source.write_bytes(b"a,b\n3,\xfc\n")
+    for options in (["--create"], []):
+        result = call("import", str(source), "s" if options else "t", "-w", warehouse, *options)
+        assert result.exit_code == 1
+        assert "s.csv, line 2: " in result.stderr
+        assert "ENCODING 'latin-1'" in result.stderr
+    load = f"COPY t FROM '{source}' (HEADER, ENCODING 'latin-1')"
+    assert "INSERT 1" in done("query", "-w", warehouse, load)
