@@ -36,6 +36,8 @@ EXPRESSIONS = (
     "TIMETZ '23:30:00.5+05:30'", "TIMETZ '12:00:00-00:30'", "TIMETZ '00:00:00+00'",
     "DATE '0001-12-31 BC'", "'0044-03-15 10:00:00.5 BC'::timestamp",
     "'0044-03-15 10:00:00.5 BC'::timestamptz",
+    "ARRAY['00000000-0000-0000-0000-0000000000ff'::uuid, NULL]",
+    "ARRAY[ARRAY['00000000-0000-0000-0000-0000000000ff'::uuid]]", "ARRAY[]::uuid[]",
     "NULL::integer", "NULL::text", "ARRAY[DATE '2020-01-01']::date[]",
     "ARRAY['infinity'::date, NULL, '2020-01-01', '-infinity']",
     "ARRAY['0044-03-15 BC'::date, NULL, '12024-01-01', 'infinity']",

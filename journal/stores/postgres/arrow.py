@@ -45,6 +45,8 @@ def _array(values: list[Any], oid: int, modifier: int) -> pa.Array:
     kind = arrow_type(oid, modifier)
     if kind is None and oid == NUMERIC:
         return _numeric(values)
+    if kind is not None and pa.types.is_list(kind) and kind.value_type == pa.uuid():
+        return _lists_of_uuids(values, kind)
     if kind is not None and pa.types.is_string(kind):
         values = [None if v is None else _text(v) for v in values]
     try:
@@ -60,6 +62,30 @@ def _text(value: Any) -> str:
     if type(value) is list:
         return array_text([None if item is None else _text(item) for item in value])
     return record_text(value) if type(value) is tuple else str(value)
+
+
+def _lists_of_uuids(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Lists of any depth, which Arrow makes of their bytes alone; texts where depths differ."""
+    depths = {dimensions(value) for value in values if value}
+    if len(depths) > 1:
+        return pa.array([None if v is None else array_text(v) for v in values], pa.string())
+    stored = kind.value_type.storage_type
+    for _ in range(max(depths, default=1)):
+        stored = pa.list_(stored)
+    return _of_uuids(pa.array([_bytes_of(value) for value in values], stored))
+
+
+def _bytes_of(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_bytes_of(item) for item in value]
+    return None if value is None else value.bytes
+
+
+def _of_uuids(stored: pa.Array) -> pa.Array:
+    """The same lists, whose last elements are UUIDs."""
+    if not pa.types.is_list(stored.type):
+        return pa.ExtensionArray.from_storage(pa.uuid(), stored)
+    return pa.ListArray.from_arrays(stored.offsets, _of_uuids(stored.values), mask=stored.is_null())
 
 
 def _arrays_of_arrays(values: list[Any], kind: pa.DataType) -> pa.Array:
