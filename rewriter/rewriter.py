@@ -35,6 +35,8 @@ from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_claim, point_insert, point_plan
 from rewriter.query_settings import apply_settings
 from rewriter.reading.duckdb_on_postgres import in_words_of_postgres
+from rewriter.reading.network_addresses import spelled_addresses
+from rewriter.reading.network_results import address_results
 from rewriter.reading.postgres_dialect import in_words_of_the_store
 from rewriter.rules import (
     alter,
@@ -163,7 +165,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
                 plan = rewrite(copy_tree(ast), careful, trace)
             is_short = context.from_cache and not any(isinstance(s, Change) for s in plan.steps)
             point = point_plan(ast, context) if is_short else plan.plain
-            return replace(plan, plain=point, trace=trace.planned(plan))
+            found = address_results(ast, context)
+            return replace(plan, plain=point, addresses=found, trace=trace.planned(plan))
         case Explain(inner):
             explained = _plan_of(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)
@@ -244,7 +247,8 @@ def rewrite(
     """
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
     with_calls = note_calls(ast, context) if kind in _VIEWS else None
-    expand_macros(ast, context)
+    if expand_macros(ast, context):
+        ast = spelled_addresses(ast, context)
     for tree in (ast,) if with_calls is None else (ast, with_calls):
         read_words(tree, context)
         apply_settings(tree, context.query_settings)

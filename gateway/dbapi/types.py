@@ -27,7 +27,7 @@ class TypeObject:
         return self.name
 
 
-STRING = TypeObject("STRING", "VARCHAR", "TEXT", "CHAR", "JSON", "UUID", "ENUM", "BIT")
+STRING = TypeObject("STRING", "VARCHAR", "TEXT", "CHAR", "JSON", "UUID", "ENUM", "BIT", "INET")
 BINARY = TypeObject("BINARY", "BLOB", "BYTEA", "BINARY", "VARBINARY")
 NUMBER = TypeObject(
     "NUMBER",

@@ -6,7 +6,7 @@ business, except for what commits inline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -267,6 +267,8 @@ class Executor:
                         if outcome.rows.is_held:
                             stay.pop_all()
                     known = self.journal.capabilities.names_outputs
+                    if outcome is not None and outcome.columns is not None and plan.addresses:
+                        outcome.columns = with_addresses(outcome.columns, plan.addresses)
                     return outcome and with_client_names(outcome, call.request, in_duckdb=known)
         except PalimpsestError as error:
             if form.falls_through(error, plan):
@@ -278,6 +280,17 @@ class Executor:
             if placed is error:
                 raise
             raise placed from error
+
+
+def with_addresses(
+    columns: Sequence[ResultColumn], addresses: Sequence[tuple[int, str]]
+) -> list[ResultColumn]:
+    """The columns, of which those at some places are addresses that the store has as texts."""
+    found = list(columns)
+    for place, kind in addresses:
+        if place < len(found) and found[place].type.removesuffix("[]") in {"VARCHAR", "TEXT"}:
+            found[place] = ResultColumn(found[place].name, kind)
+    return found
 
 
 def _is_at_any_state(query: StatementPlan) -> bool:

@@ -33,6 +33,7 @@ from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import Row, StatementOutcome
 from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.network_text import is_network_kind
 from journal.sql.relations import ident
 from rewriter.definitions.generated_values import copied_columns, writable_columns
 from rewriter.statement import SqlStatement
@@ -194,7 +195,7 @@ class StreamCopy:
 def _sent_as(kind: str, form: CopyFormat) -> str | None:
     """The type as which a COPY TO fetches values; None leaves them as they are."""
     element = _DIMENSIONS.sub("", kind)
-    if form.as_postgres and element in _WRITTEN_HERE:
+    if (form.as_postgres and element in _WRITTEN_HERE) or is_network_kind(element):
         return None
     return "VARCHAR" + (kind[len(element) :] if form.as_postgres else "")
 

@@ -43,7 +43,7 @@ _RETURNED_AS_WRITTEN = frozenset(
         *(exp.DType.BIGINT, exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT),
         *(exp.DType.UBIGINT, exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL),
         *(exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.DATE, exp.DType.TIME),
-        *(exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.UUID),
+        *(exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.UUID, exp.DType.INET),
     }
 )
 """Types that a Parquet file gives back as they were; values of others are cast when read."""

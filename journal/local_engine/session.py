@@ -25,6 +25,8 @@ from journal.model.session_defaults import arrow_of, count_of, nothing_known
 from journal.model.store_session import Parameters, RecordDialect
 from journal.sql import dialects
 from journal.sql.lowering.limits import spell_shares
+from journal.sql.network_parameters import BoundAddresses
+from journal.sql.network_sql import CONCERNED, keep_as_texts
 
 DIALECT = "duckdb"
 _BUSY_POLL_S = 0.01
@@ -32,6 +34,8 @@ _CLOSE_WAIT_S = 10.0
 _BATCH_ROWS = 131_072
 _DURABLE = "COMMIT succeeded and is durable"
 """What DuckDB says of a commit that is in its log, when the checkpoint after it had no room."""
+_ADDRESSES = "addresses"
+"""Under which name a query keeps its parameters that are addresses."""
 _CONSTANT: dict[str, Any] = {}
 """Parsed statements of the texts that this program itself consists of."""
 
@@ -41,6 +45,11 @@ def render(query: Query) -> str:
 
     def text() -> str:
         tree = spell_shares(query.ast, query.nodes)
+        if query.nodes is None or not query.nodes.by_type.keys().isdisjoint(CONCERNED):
+            bound = BoundAddresses()
+            tree = keep_as_texts(tree, bound)
+            if bound.named:
+                query.memo[_ADDRESSES] = bound
         return dialects.text(tree, query.nodes if tree is query.ast else None, DIALECT)
 
     return query.once("duckdb", text)
@@ -175,9 +184,15 @@ class DuckDBSession:
             for name in shown:
                 self._connection.unregister(name)
 
-    def _bound(self, query: Query, parameters: Parameters) -> dict[str, Any] | None:
+    def _bound(
+        self, query: Query, parameters: Parameters, *, strict: bool = True
+    ) -> dict[str, Any] | None:
         if not query.parameters:
             return None
+        addresses = query.memo.get(_ADDRESSES)
+        if addresses is not None:
+            found: dict[str, Any] = addresses.values(parameters, strict=strict)
+            return found
         return {name: parameters[name] for name in query.parameters}
 
     def _statement(self, query: Query) -> str | duckdb.Statement:
@@ -200,9 +215,9 @@ class DuckDBSession:
     def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
         """The store's plan of a query, which runs only to be measured."""
         with mapped():
+            word, text = "EXPLAIN ANALYZE" if analyze else "EXPLAIN", render(query)
             bound = self._bound(query, parameters)
-            word = "EXPLAIN ANALYZE" if analyze else "EXPLAIN"
-            rows = self._connection.execute(f"{word} {render(query)}", bound).fetchall()
+            rows = self._connection.execute(f"{word} {text}", bound).fetchall()
             return "\n".join(str(row[1]) for row in rows)
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -283,8 +298,10 @@ class DuckDBSession:
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
         described = Query(exp.Describe(this=query.ast.copy()), query.parameters)
-        self.execute(described, parameters)
         with mapped():
+            statement = self._statement(described)
+            bound = self._bound(described, parameters, strict=False)
+            self._connection.execute(statement, bound)
             rows = self._connection.fetchall()
         return [ResultColumn(row[0], row[1]) for row in rows]
 

@@ -26,6 +26,8 @@ class Capabilities:
     - ``equates_texts``: a collation may call texts equal whose bytes differ.
     - ``enums``: columns and casts of a type with values in an order.
     - ``enums_are_texts``: beside a text, another enum or an operator of texts an enum is a text.
+    - ``addresses``: columns and casts of the types inet and cidr.
+    - ``addresses_are_texts``: it keeps these as texts, in whose order they are not.
     - ``inline_commits``: small commits may stay in its catalog until a flush, as a table asks for.
       Readers past the gateway then lag by at most ``lag_ms`` milliseconds; None: by none.
     - ``access_control``: changes of roles and grants enter an audit log in their commit.
@@ -60,6 +62,8 @@ class Capabilities:
     equates_texts: bool = False
     enums: bool = False
     enums_are_texts: bool = False
+    addresses: bool = False
+    addresses_are_texts: bool = False
     inline_commits: bool = False
     lag_ms: Callable[[Table], int | None] = _no_lag
     accesses_files: bool = False

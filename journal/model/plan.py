@@ -372,8 +372,10 @@ class StatementPlan:
     by key. ``currents`` are the sequences whose last numbers it shows, as ``p_current_<place among
     them>``, or whose next ones; None: whichever the session used last. ``counted`` are tables whose
     numbers of rows it is given, as ``p_rows_<place>``; ``relied_on`` those whose rows decide, by a
-    policy, what is seen. ``notices`` are told beside the result. It ``meets_ended`` rows if what a
-    client asks of rows may be asked of ended ones, and fail; ``fails_late``: after some were given.
+    policy, what is seen. ``addresses`` are the places of result columns that are addresses, and of
+    which type, as stores that keep texts do not tell. ``notices`` are told beside the result. It
+    ``meets_ended`` rows if what a client asks of rows may be asked of ended ones, and fail;
+    ``fails_late``: after some were given.
     ``skipped`` are tables that it reads without the rows that other open transactions hold.
     """
 
@@ -399,6 +401,7 @@ class StatementPlan:
     fails_late: bool = False
     relied_on: frozenset[int] = frozenset()
     skipped: frozenset[int] = frozenset()
+    addresses: tuple[tuple[int, str], ...] = ()
     trace: LineageTrace | None = field(default=None, compare=False, repr=False)
     """Where what it writes comes from, for whoever asks."""
 

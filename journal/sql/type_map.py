@@ -36,6 +36,10 @@ class TypeMap:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED, f"a {self.store} store has no {refused}", advice=self.advice
             )
+        if node.this is exp.DType.INET and node.expressions and self.dialect == "postgres":
+            node.set("this", exp.DType.USERDEFINED)
+            node.set("kind", exp.to_identifier("cidr"))
+            node.set("expressions", None)
         wider = self.wider.get(node.this)
         if wider is not None:
             kind, arguments = wider

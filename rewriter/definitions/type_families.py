@@ -39,7 +39,8 @@ _ASSIGNED = {
 def is_assigned(old: str, new: str) -> bool:
     """True where values of a type become those of another without a cast being written.
 
-    Anything becomes a text; a text becomes nothing else.
+    Anything becomes a text, but addresses, whose texts have a mask then; a text becomes nothing
+    else.
 
     >>> is_assigned("INTEGER", "DECIMAL(9, 2)"), is_assigned("INTEGER", "BOOLEAN")
     (True, False)
@@ -47,6 +48,8 @@ def is_assigned(old: str, new: str) -> bool:
     if old.endswith("[]") and new.endswith("[]"):
         return is_assigned(old.removesuffix("[]"), new.removesuffix("[]"))
     before, after = type_family(old), type_family(new)
+    if before.startswith("INET") and after == TEXT:
+        return False
     if after == TEXT or after in _ASSIGNED.get(before, ()):
         kinds = (exp.DataType.build(t, dialect="duckdb").this for t in (old, new))
         # A day has no time, and a time no day.

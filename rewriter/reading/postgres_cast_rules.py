@@ -28,7 +28,7 @@ _FAMILIES = {
     **dict.fromkeys(_TEXTS, "text"),
     **dict.fromkeys(("TIMESTAMP", *_ZONED), "moment"),
     **dict.fromkeys(("TIME", *_ZONED_TIMES), "time"),
-    **{kind: kind for kind in ("BOOLEAN", "DATE", "INTERVAL", "UUID", "BLOB", "JSON")},
+    **{kind: kind for kind in ("BOOLEAN", "DATE", "INTERVAL", "UUID", "BLOB", "JSON", "INET")},
 }
 _ASSIGNED = frozenset(
     {

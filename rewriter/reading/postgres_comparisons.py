@@ -32,7 +32,7 @@ _FAMILIES = {
     **dict.fromkeys(_TIMES, "time"),
     **dict.fromkeys((*_DAYS, "TIMESTAMP_S", "TIMESTAMP_MS"), "day"),
     **dict.fromkeys(("VARCHAR", "TEXT", "CHAR", "BPCHAR", "NVARCHAR"), "text"),
-    **{kind: kind for kind in ("BOOLEAN", "UUID", "BLOB", "JSON")},
+    **{kind: kind for kind in ("BOOLEAN", "UUID", "BLOB", "JSON", "INET")},
 }
 """Values of one family are compared; a type without a family is compared with any."""
 _WHOLE_TEXT = re.compile(r"\s*[+-]?(\d[\d_]*|0[xob][\da-f_]+)\s*", re.I)

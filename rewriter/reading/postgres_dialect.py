@@ -38,6 +38,7 @@ from rewriter.reading import (
     postgres_similar,
 )
 from rewriter.reading.json_path.calls import takes_path
+from rewriter.reading.network_addresses import with_addresses, with_networks_named
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
     is_own_sum,
@@ -129,10 +130,14 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
 
     Raises NOT_SUPPORTED and OUT_OF_RANGE for what the store has no words for.
     """
-    if DIALECTS.get(context.dialect) != "postgres":
-        return statement
-    if not isinstance(statement, WITH_SQL):
-        return statement
+    statement = with_networks_named(statement, context)
+    if DIALECTS.get(context.dialect) == "postgres" and isinstance(statement, WITH_SQL):
+        statement = _in_own_words(statement, context)
+    return with_addresses(statement, context)
+
+
+def _in_own_words(statement: Statement, context: RewriteContext) -> Statement:
+    """What PostgreSQL's dialect says in other words than the store."""
     found = with_changed_parts(
         statement, lambda tree: _changed(with_typed_arguments(tree, context), context)
     )

@@ -16,7 +16,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from journal.model.lazy_dataclass import dataclass
-from rewriter.reading.moment_steps import ISO, FieldsMoment, Steps, raised
+from journal.sql.value_steps import Steps
+from rewriter.reading.moment_steps import ISO, FieldsMoment, raised
 
 _KEYS: Mapping[str, tuple[str, int]] = {
     "y,yyy": ("y", 5), "yyyy": ("y", 4), "yyy": ("y", 3), "yy": ("y", 2), "y": ("y", 1),

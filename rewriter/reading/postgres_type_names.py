@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from journal.sql.network_text import CIDR
 from rewriter.reading.value_types import ValueTypes
 
 _FLOATS = frozenset({"DOUBLE", "FLOAT", "REAL"})
@@ -14,14 +15,14 @@ _TYPE_NAMES = {
     "DOUBLE": "double precision", "DECIMAL": "numeric", "VARCHAR": "text", "TEXT": "text",
     "BLOB": "bytea", "DATE": "date", "TIME": "time without time zone", "UUID": "uuid",
     "TIMESTAMP": "timestamp without time zone", "INTERVAL": "interval", "JSON": "json",
-    "TIMESTAMPTZ": "timestamp with time zone", "BIT": "bit", "TIME WITH TIME ZONE":
+    "TIMESTAMPTZ": "timestamp with time zone", "BIT": "bit", "INET": "inet", "TIME WITH TIME ZONE":
     "time with time zone", "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
 }  # fmt: skip
 
 
 def type_name(kind: str) -> str:
     """What PostgreSQL calls a type of DuckDB's name."""
-    element = kind.rstrip("[]")
+    element = "CIDR" if kind.startswith(CIDR) else kind.rstrip("[]")
     name = _TYPE_NAMES.get(element.partition("(")[0], element.lower())
     return name + ("[]" if kind.endswith("[]") else "")
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import ENUM, UserType
 from journal.model.schema import Column, Table, View, fold
-from journal.sql import dialects
+from journal.sql import dialects, network_calls
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
 from rewriter.dialect_semantics import DIALECTS, semantics_of
@@ -34,6 +34,7 @@ _KEEPING = (
     *(exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last, exp.Lag, exp.Lead),
     *(exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.Filter, exp.Alias, exp.Nullif),
     *(exp.IgnoreNulls, exp.RespectNulls, exp.Mode, exp.Distinct, exp.Neg, exp.Abs),
+    *(exp.ArgMin, exp.ArgMax),
 )
 """What gives a value of the type of its first argument."""
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
@@ -66,6 +67,7 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
     **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), "VARCHAR[]"),
 }
 _CALL_KINDS = {
+    **network_calls.RESULTS,
     **dict.fromkeys(("age", "make_interval"), "INTERVAL"),
     **dict.fromkeys(("regexp_match", "regexp_matches", "regexp_split_to_array"), "VARCHAR[]"),
     **dict.fromkeys(("now", "to_timestamp"), "TIMESTAMPTZ"),

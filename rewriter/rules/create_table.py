@@ -55,9 +55,10 @@ from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of
+from rewriter.reading.network_types import NetworkTypes, is_stored_address
 from rewriter.reading.pivots import check_values_listed
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.value_types import UNKNOWN, ValueTypes
+from rewriter.reading.value_types import UNKNOWN
 from rewriter.writing.changes import ChangeSet, append_step, new_name
 from rewriter.writing.target import convert_value
 
@@ -218,9 +219,12 @@ def _keep_types(
     draft: TableDraft, names: list[str], query: exp.Expr, context: RewriteContext
 ) -> None:
     """Give the columns the enums and collations of those that they were read from."""
-    types = ValueTypes(context)
+    types = NetworkTypes(context)
     for place, (name, stored) in enumerate(zip(names, draft.columns, strict=True)):
         found = types.of_output(query, name) if names.count(name) == 1 else UNKNOWN
+        if is_stored_address(found.kind, stored.type):
+            draft.columns[place] = replace(stored, type=found.kind)
+            continue
         if found.enum is not None and (stored.type == found.enum.type or _is_text(stored.type)):
             # Some stores call what they give of an enum a text.
             enum = found.enum.type

@@ -32,6 +32,7 @@ from journal.model.schema import (
     fold,
 )
 from journal.model.table_index import Index
+from journal.model.trees import copy_tree
 from journal.sql import dialects
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
@@ -54,6 +55,7 @@ from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.temporary import check_lasting
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of, table_name, unknown_table
+from rewriter.reading.network_types import keep_addresses
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import is_restricted
 from rewriter.statement import RefreshView
@@ -83,6 +85,7 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
         keep_names(named, context)
     defined = None if named is None else canonical_text(named)
     reads = Reads(context)
+    written = copy_tree(query)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)
     check_reads_others(name, reads.names, "MATERIALIZED VIEW", node)
@@ -90,6 +93,7 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     described = context.describe(holder.this, frozenset(reads.tables))
     numbers = semantics_of(context.dialect).numbers_columns
     add_query_columns(ast, draft, described, numbers=numbers)
+    keep_addresses(draft.columns, [fold(name) for name, _ in described], written, reads.context)
     made = Materialized(text, tuple(name for name, _ in described), defined=defined)
     table = replace(draft.table(context.new_table_id), materialized=made)
     catalog = context.catalog if found is None else context.catalog.without_relation(name)

@@ -6,6 +6,8 @@ WITH (security_barrier)              becomes  WITH (security_barrier = true)
 JSON_OBJECT(a)                       becomes  JSON_OBJECT(a, NULL)
 t JOIN u USING (a) AS j .. j.a       becomes  t JOIN u USING (a) .. a
 ORDER BY a USING >                   becomes  ORDER BY a DESC
+cidr '10/8'                          becomes  '10/8'::cidr
+a <<= b                              becomes  a OPERATOR(<<=) b
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from rewriter.syntax.join_aliases import without_join_aliases
 from rewriter.syntax.postgres_call_words import with_known_calls
 
+_CONTAINING = frozenset({"<<=", ">>="})
+"""Operators that the tokenizer takes for two."""
 _FLAGS = frozenset({"SECURITY_BARRIER", "SECURITY_INVOKER"})
 _METHODS = frozenset({"PGLZ", "LZ4", "DEFAULT"})
 _ORDERS = {"<": (TokenType.ASC, "ASC"), ">": (TokenType.DESC, "DESC")}
@@ -42,6 +46,23 @@ def with_known_spellings(tokens: list[Token]) -> list[Token]:
         if words[index] == "USING" and behind in _ORDERS:
             place = (token.line, token.col, token.start, tokens[index + 1].end)
             found.append(Token(*_ORDERS[behind], *place))
+            index += 2
+            continue
+        if words[index] == "CIDR" and before not in _NO_TYPE - {"(", ",", "SELECT", "BY"}:
+            text = tokens[index + 1 : index + 2]
+            if text and text[0].token_type is TokenType.STRING:
+                place = (token.line, token.col, token.start, token.end)
+                found += [text[0], Token(TokenType.DCOLON, "::", *place), token]
+                index += 2
+                continue
+        if words[index] + behind in _CONTAINING and tokens[index + 1].start == token.end + 1:
+            place = (token.line, token.col, token.start, tokens[index + 1].end)
+            found += [
+                Token(TokenType.OPERATOR, "OPERATOR", *place),
+                Token(TokenType.L_PAREN, "(", *place),
+                *tokens[index : index + 2],
+                Token(TokenType.R_PAREN, ")", *place),
+            ]
             index += 2
             continue
         found.append(token)

@@ -32,7 +32,7 @@ _KINDS = {
     types.FLOAT4: "FLOAT", types.FLOAT8: "DOUBLE", types.BYTEA: "BLOB", types.DATE: "DATE",
     types.TIME: "TIME", types.TIMESTAMP: "TIMESTAMP", types.TIMESTAMPTZ: "TIMESTAMPTZ",
     types.INTERVAL: "INTERVAL", types.UUID: "UUID", types.TEXT: "VARCHAR", types.JSONB: "JSONB",
-    types.TIMETZ: "TIMETZ", types.OID: "BIGINT",
+    types.TIMETZ: "TIMETZ", types.OID: "BIGINT", types.INET: "INET", types.CIDR: "INET(CIDR)",
 }  # fmt: skip
 """Types whose values a cast leaves as they are; a numeric has as many digits as its value."""
 

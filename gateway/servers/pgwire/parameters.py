@@ -8,17 +8,20 @@ import struct
 import uuid
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 from gateway.servers.pgwire import types
 from gateway.servers.pgwire.far_moments import far_moment
 from gateway.servers.pgwire.messages import BINARY, protocol_error
+from gateway.servers.pgwire.network_binary import address_from_bytes
 from gateway.servers.pgwire.values_binary import numeric_from
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import parse_array
 from journal.sql.interval_text import plain_interval
 from journal.sql.jsonb_text import jsonb_text
 from journal.sql.moment_text import iso_moment, iso_time
+from journal.sql.network_text import CIDR
 
 _DAY_ZERO = dt.date(2000, 1, 1)
 _MOMENT_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
@@ -141,6 +144,8 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "json": _json,
     "jsonb": _jsonb,
     "uuid": uuid.UUID,
+    "inet": _as_text,
+    "cidr": _as_text,
     "date": _moment_text,
     "time": _time_text,
     "timetz": _zoned_time_text,
@@ -234,6 +239,8 @@ _FROM_BINARY: dict[str, Callable[[bytes], Any]] = {
     "json": bytes.decode,
     "jsonb": lambda data: _jsonb(data[1:].decode()),
     "uuid": lambda data: uuid.UUID(bytes=data),
+    "inet": address_from_bytes,
+    "cidr": partial(address_from_bytes, kind=CIDR),
     "date": _date,
     "time": _time,
     "timetz": _timetz,

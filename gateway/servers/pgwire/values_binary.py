@@ -17,14 +17,17 @@ import pyarrow.compute as pc
 
 from gateway.servers.pgwire.any_numbers import SHORTEST, without_zeros
 from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
+from gateway.servers.pgwire.network_binary import address_to_bytes
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.types import (
     BIT,
     BOOL,
+    CIDR,
     DATE,
     FLOAT4,
     FLOAT8,
+    INET,
     INT2,
     INT2VECTOR,
     INT4,
@@ -94,6 +97,11 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
                 "a column with arrays of several dimensions is not sent in binary",
                 advice="ask for text, or keep arrays of one dimension apart from the others",
             )
+        if kind in (INET, CIDR):
+            addresses = (
+                None if v is None else address_to_bytes(v, name) for v in column.to_pylist()
+            )
+            return pa.array(addresses, pa.binary())
         if kind is NUMERIC:
             # NaN and the infinities are no decimals of Arrow: such a column comes as texts.
             numbers = (None if v is None else _numeric(Decimal(v)) for v in column.to_pylist())
@@ -130,6 +138,8 @@ def binary_of(value: Any, name: str) -> bytes:
         return _bits(value)
     if kind is RECORD:
         return _row(value, name)
+    if kind in (INET, CIDR):
+        return address_to_bytes(str(value), name)
     if kind is UUID:
         return value if isinstance(value, bytes) else uuid.UUID(str(value)).bytes
     match value:

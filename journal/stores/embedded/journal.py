@@ -77,6 +77,8 @@ class Journal:
             equates_texts=True,
             enums=True,
             enums_are_texts=True,
+            addresses=True,
+            addresses_are_texts=True,
             divides_by_type=True,
             joins_in_place=True,
             normalizes_json=True,

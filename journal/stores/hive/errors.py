@@ -62,6 +62,10 @@ _UNSURE = re.compile(
 _SAID = (
     (re.compile(r"Malformed JSON when casting"), Code.CONVERSION),
     (re.compile(INVALID), Code.CONVERSION),
+    (re.compile(r"invalid input syntax for type (inet|cidr)"), Code.CONVERSION),
+    (re.compile(r"invalid mask length|cannot (AND|OR|merge) (inet|addr)"), Code.SETTING_VALUE),
+    (re.compile(r"addresses of the version 6 are not"), Code.NOT_SUPPORTED),
+    (re.compile(r"result is out of range"), Code.OUT_OF_RANGE),
     (re.compile(r"Malformed JSON"), Code.DATA),
     (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
     (_SETTING, Code.STORE_GRANT),

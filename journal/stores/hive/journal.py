@@ -95,6 +95,8 @@ class HiveJournal:
             expands_lists=False,
             scalar_json=False,
             enums=store.engine is HiveEngine.SPARK,
+            addresses=store.engine is HiveEngine.SPARK,
+            addresses_are_texts=True,
             inline_commits=True,
             lag_ms=inline_options.lag_ms,
             replicates_to=("palimpsest+hive:",),

@@ -23,6 +23,7 @@ from journal.model.store_session import Parameters
 from journal.sql import dialects
 from journal.sql.lowering.select import prepare_selects
 from journal.sql.lowering.sources import spread_values
+from journal.sql.network_sql import keep_as_texts, names_addresses
 from journal.stores.hive.apache import in_apache_terms
 from journal.stores.hive.correlation_depth import bring_near
 from journal.stores.hive.elements import settle_places
@@ -52,6 +53,13 @@ def _rendered(
     settle_places(holder)
     spread_values(holder)
     add_totals(holder)
+    for given in list(holder.find_all(exp.Placeholder)):
+        if isinstance(given.parent, exp.Cast) and names_addresses(given.parent.to):
+            # What is known is read here, and not when the statement runs.
+            given.replace(value_of(given))
+    kept = keep_as_texts(holder.this)
+    if kept is not holder.this:
+        holder.set("this", kept)
     for node in list(holder.walk()):
         if isinstance(node, exp.Placeholder):
             node.replace(value_of(node))

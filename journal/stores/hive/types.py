@@ -40,6 +40,7 @@ TYPES = TypeMap(
         _T.TIMESTAMP: (_T.TIMESTAMPNTZ, ()),
         _T.JSON: (_T.TEXT, ()),
         _T.ENUM: (_T.TEXT, ()),
+        _T.INET: (_T.TEXT, ()),
     },
     {
         _T.UINT128: "UHUGEINT",

@@ -67,6 +67,7 @@ class DatabaseJournal:
             postgres_functions=True,
             collations=True,
             enums=True,
+            addresses=True,
             access_control=True,
             fences_by_offset=True,
             analyzes=True,

@@ -197,8 +197,8 @@ class PostgresStore:
     def _session(self, connection: psycopg.Connection[Any]) -> PostgresSession:
         """A session of ours on a new connection, which is closed if it cannot be one."""
         try:
-            for kind in ("json", "jsonb"):
-                # JSON is text to clients, whichever store holds it.
+            for kind in ("json", "jsonb", "inet", "cidr"):
+                # These are text to clients, whichever store holds them.
                 connection.adapters.register_loader(kind, TextLoader)
             connection.adapters.register_loader("interval", MonthsLoader)
             connection.adapters.register_loader("float4", NarrowLoader)

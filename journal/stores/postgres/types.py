@@ -54,9 +54,11 @@ _NAMES: dict[int, tuple[str, pa.DataType]] = {
     25: ("VARCHAR", pa.string()),
     26: ("BIGINT", pa.int64()),
     114: ("JSON", pa.string()),
+    650: ("INET(CIDR)", pa.string()),
     700: ("FLOAT", pa.float32()),
     701: ("DOUBLE", pa.float64()),
     705: ("VARCHAR", pa.string()),
+    869: ("INET", pa.string()),
     1042: ("VARCHAR", pa.string()),
     1043: ("VARCHAR", pa.string()),
     1082: ("DATE", pa.date32()),
@@ -70,8 +72,9 @@ _NAMES: dict[int, tuple[str, pa.DataType]] = {
     3802: ("JSON", pa.string()),
 }
 _ARRAYS = {
-    1000: 16, 1001: 17, 1005: 21, 1007: 23, 1009: 25, 1015: 1043, 1016: 20, 1021: 700, 1022: 701,
-    1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1187: 1186, 1231: 1700, 2951: 2950,
+    651: 650, 1000: 16, 1001: 17, 1005: 21, 1007: 23, 1009: 25, 1015: 1043, 1016: 20, 1021: 700,
+    1022: 701, 1041: 869, 1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1187: 1186,
+    1231: 1700, 2951: 2950,
 }  # fmt: skip
 NUMERIC, NUMERICS = 1700, 1231
 WHOLE = (39 << 16) + _MODIFIER_HEADER
