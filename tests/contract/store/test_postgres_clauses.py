@@ -176,7 +176,7 @@ def test_intervals_have_the_fields_that_are_named(store: Store) -> None:
         assert raised.value.sqlstate == "22007", text
 
 
-@pytest.mark.drifts(toy="it has no intervals")
+@pytest.mark.drifts(toy="it has no intervals", hive="it has no columns of intervals")
 def test_columns_of_intervals_keep_all_their_fields(store: Store) -> None:
     con = store.connect(dialect="postgres")
     con.execute(
