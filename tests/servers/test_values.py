@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 import uuid
 from decimal import Decimal
 
@@ -172,3 +173,16 @@ def test_values_become_texts_as_postgresql_writes_them(
         query = f"SELECT t, v, {sign}::text, length({sign}::text) FROM kept"
         found.append(con.execute(query, (value, value)).fetchall())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("store", ["folder"], indirect=True)
+def test_bits_are_parameters(gateway: Connection) -> None:
+    gateway.execute("DROP TABLE IF EXISTS flags")
+    gateway.execute("CREATE TABLE flags (id INTEGER PRIMARY KEY, b BIT(3))")
+    gateway.execute("INSERT INTO flags VALUES (1, %s)", ("101",))
+    sent = [b"2", struct.pack("!i", 3) + bytes([0b01000000])]
+    command = b"INSERT INTO flags VALUES ($1::integer, $2)"
+    done = gateway.pgconn.exec_params(command, sent, param_types=[23, 1560], param_formats=[0, 1])
+    assert done.error_message == b""
+    found = gateway.execute("SELECT b FROM flags WHERE b <> %s ORDER BY id", ("111",)).fetchall()
+    assert found == [("101",), ("010",)]

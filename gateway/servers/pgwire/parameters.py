@@ -152,6 +152,7 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "timestamp": _moment_text,
     "timestamptz": _instant,
     "interval": _interval_text,
+    "bit": _as_text,
 }
 
 
@@ -205,6 +206,11 @@ def _interval(data: bytes) -> str:
     return f"{months} months {days} days {micros} microseconds"
 
 
+def _bits(data: bytes) -> str:
+    (count,) = struct.unpack_from("!i", data)
+    return "".join(f"{byte:08b}" for byte in data[4:])[:count]
+
+
 def _array(data: bytes) -> list[Any]:
     dimensions, _, oid = struct.unpack_from("!iiI", data)
     if dimensions == 0:
@@ -247,4 +253,5 @@ _FROM_BINARY: dict[str, Callable[[bytes], Any]] = {
     "timestamp": _timestamp,
     "timestamptz": _timestamptz,
     "interval": _interval,
+    "bit": _bits,
 }
