@@ -25,6 +25,7 @@ from journal.sql.network_text import CIDR, INET
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type
+from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
 from rewriter.reading.network_comparisons import (
     address,
@@ -50,6 +51,7 @@ from rewriter.reading.network_types import (
     is_list_of_addresses,
     is_of_network,
     names_networks,
+    without_brackets,
 )
 from rewriter.reading.row_conditions import WITH_SQL, with_changed_parts
 from rewriter.statement import Statement
@@ -233,7 +235,7 @@ def _choose(node: exp.Expr, types: NetworkTypes) -> None:
     if not kinds:
         return
     for value in values:
-        inner = value.unnest()
+        inner = without_brackets(value)
         kind = INET if len(kinds) > 1 else next(iter(kinds)) or INET
         if isinstance(inner, exp.Null) or types.network(inner) == kind:
             continue
@@ -256,7 +258,7 @@ def _extreme(node: exp.Expr, types: NetworkTypes) -> None:
         if types.may_be_network(value):
             raise not_done(node, node.key.upper(), [value], types)
         return
-    if node.expressions:
+    if node.expressions or node.args.get("count"):
         raise not_done(node, node.key.upper(), [value], types)
     # PostgreSQL has them of ``inet`` alone.
     least = as_inet(value, kind)
@@ -309,10 +311,19 @@ def _check_arguments(node: exp.Expr, types: NetworkTypes) -> None:
     if any(kind in NAMES or (is_of_network(kind) and kind != MIXED) for kind in kinds):
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
-            f"{node.key.upper()} does not take an address",
+            f"{function_name(node)} does not take an address",
             advice="cast it to a text, or take host(a)",
             position=position_of(node),
         )
+
+
+def _check_call(node: exp.Expr, types: NetworkTypes) -> None:
+    """Calls by name that go by the order of their arguments, of which texts have another."""
+    if isinstance(node, exp.Summarize):
+        if types.kinds_within(node):
+            raise not_done(node, "SUMMARIZE", [], types)
+    elif function_name(node) in _BY_ORDER:
+        _check_arguments(node, types)
 
 
 def _check_again(node: exp.Expr, types: NetworkTypes) -> None:
@@ -334,7 +345,20 @@ _OF_TEXTS = (
     *(exp.Repeat, exp.Pad, exp.StrPosition, exp.SplitPart, exp.Split, exp.StartsWith, exp.EndsWith),
     *(exp.Contains, exp.Unicode, exp.MD5, exp.RegexpLike, exp.RegexpFullMatch, exp.RegexpReplace),
     *(exp.RegexpExtract, exp.Collate, exp.Greatest, exp.Least, exp.GroupConcat, exp.ArgMin),
-    *(exp.ArgMax, exp.Summarize),
+    *(
+        exp.ArgMax,
+        exp.Quantile,
+        exp.ApproxQuantile,
+        exp.Median,
+        exp.PercentileDisc,
+        exp.ArrayMin,
+        exp.ArrayMax,
+    ),
+)
+_BY_ORDER = frozenset(
+    "list_sort array_sort list_reverse_sort array_reverse_sort list_min list_max list_aggregate"
+    " array_min array_max list_median list_mode max_n min_n quantile quantile_cont quantile_disc"
+    " approx_quantile median mad list_grade_up array_grade_up grade_up list_aggr".split()
 )
 _VALUES: dict[type[exp.Expr], Callable[[exp.Expr, NetworkTypes], None]] = {
     **dict.fromkeys((exp.Cast, exp.TryCast), _cast),
@@ -345,6 +369,7 @@ _SPELLED: dict[type[exp.Expr], Callable[[exp.Expr, NetworkTypes], None]] = {
     **dict.fromkeys(_EQUATING, compare_by_equality),
     **dict.fromkeys(_EXTREMES, _extreme),
     **dict.fromkeys(_OF_TEXTS, _check_again),
+    **dict.fromkeys((exp.Anonymous, exp.AnonymousAggFunc, exp.Summarize), _check_call),
     exp.Ordered: _ordered,
     exp.DPipe: _joined,
     **dict.fromkeys((exp.Union, exp.Except, exp.Intersect), _united),

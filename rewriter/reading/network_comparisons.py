@@ -18,7 +18,7 @@ from journal.sql.builders import call
 from journal.sql.network_sql import IS_ADDRESS
 from journal.sql.network_text import CIDR, INET, address_of, network_text
 from rewriter.name_resolution import position_of
-from rewriter.reading.network_types import MIXED, NAMES, OTHER, NetworkTypes
+from rewriter.reading.network_types import MIXED, NAMES, OTHER, NetworkTypes, without_brackets
 from rewriter.reading.postgres_rows import is_assignment
 
 
@@ -49,7 +49,7 @@ def compare_by_order(node: exp.Expr, types: NetworkTypes) -> None:
     if not _are_networks(node, list(sides.values()), types, orders=True):
         return
     for name, side in sides.items():
-        inner = side.unnest()
+        inner = without_brackets(side)
         if isinstance(inner, exp.Null):
             continue
         if inner.is_string:
@@ -79,11 +79,11 @@ def compare_by_equality(node: exp.Expr, types: NetworkTypes) -> None:
     if kinds == {CIDR}:
         # Networks are compared as they are; a constant is read as an address.
         for side in sides:
-            if side.unnest().is_string:
-                found = address_of(side.unnest().name, INET)
+            if without_brackets(side).is_string:
+                found = address_of(without_brackets(side).name, INET)
                 side.replace(exp.Literal.string(found.text(CIDR)))
-            elif types.network(side) is None and not isinstance(side.unnest(), exp.Null):
-                side.replace(call(calls.TEXT, reading_of(side.unnest(), INET)))
+            elif types.network(side) is None and not isinstance(without_brackets(side), exp.Null):
+                side.replace(call(calls.TEXT, reading_of(without_brackets(side), INET)))
         return
     if query is not None and len(kinds) > 1:
         raise not_done(node, "IN of a query", sides, types)
@@ -98,7 +98,7 @@ def compare_by_equality(node: exp.Expr, types: NetworkTypes) -> None:
 def _quantify(node: exp.Expr, types: NetworkTypes) -> None:
     """``a = ANY (l)``: the list is one of addresses."""
     kind, listed = types.network(node.this), node.expression.this
-    if isinstance(listed, exp.Query) or types.of(listed.unnest()).kind == f"{kind}[]":
+    if isinstance(listed, exp.Query) or types.of(without_brackets(listed)).kind == f"{kind}[]":
         if kind is not None and isinstance(listed, exp.Query):
             if types.network(_output(listed)) != kind:
                 raise not_done(node, "ANY", [node.this, _output(listed)], types)
@@ -106,15 +106,16 @@ def _quantify(node: exp.Expr, types: NetworkTypes) -> None:
     if kind is None:
         if types.may_be_network(listed):
             raise not_done(node, "ANY", [node.this, listed], types)
-    elif kind == CIDR or types.of(listed.unnest()).kind not in {None, "?[]", "VARCHAR[]", OTHER}:
+        return
+    found = types.of(without_brackets(listed)).kind
+    if kind == CIDR or found not in {None, "?[]", "VARCHAR[]", OTHER}:
         raise not_done(node, "ANY", [node.this, listed], types)
-    else:
-        to = exp.DataType.build(f"{kind}[]", dialect="duckdb")
-        listed.replace(exp.Cast(this=listed.copy(), to=to))
+    to = exp.DataType.build(f"{kind}[]", dialect="duckdb")
+    listed.replace(exp.Cast(this=listed.copy(), to=to))
 
 
 def _settle(side: exp.Expr, types: NetworkTypes) -> None:
-    inner = side.unnest()
+    inner = without_brackets(side)
     if inner.is_string:
         side.replace(exp.Literal.string(read_constant(inner, INET)))
     elif not isinstance(inner, exp.Null) and types.network(inner) != INET:
@@ -157,7 +158,7 @@ def _are_networks(
             raise not_done(node, node.key.upper(), sides, types)
         return False
     for side, kind in zip(sides, kinds, strict=True):
-        if side.unnest().is_string or kind in {*NAMES, None, OTHER, MIXED}:
+        if without_brackets(side).is_string or kind in {*NAMES, None, OTHER, MIXED}:
             continue
         raise not_done(node, node.key.upper(), sides, types)
     return True

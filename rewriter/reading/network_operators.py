@@ -22,7 +22,7 @@ from journal.sql.relations import ident
 from rewriter.definitions.macros import called_macro
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
-from rewriter.reading.network_types import NAMES, NetworkTypes
+from rewriter.reading.network_types import NAMES, NetworkTypes, without_brackets
 from rewriter.reading.value_kinds import WHOLE_KINDS
 
 _SIGNS: dict[type[exp.Expr], str] = {
@@ -82,7 +82,7 @@ def _operator(node: exp.Expr, types: NetworkTypes) -> exp.Expr | None:
             raise _unknown(node, sign, sides, types)
         return None
     # A text beside ``-`` is another address, beside ``+`` a number.
-    is_apart = sign == "-" and (kinds[1] is not None or node.expression.unnest().is_string)
+    is_apart = sign == "-" and (kinds[1] is not None or without_brackets(node.expression).is_string)
     if sign in {"+", "-"} and not is_apart:
         return _moved_address(node, sign, types)
     left, right = (_inet(side, types) for side in sides)
@@ -105,7 +105,7 @@ def _moved_address(node: exp.Expr, sign: str, types: NetworkTypes) -> exp.Expr:
     first, second = node.this, node.expression
     if sign == "+" and types.network(first) is None:
         first, second = second, first
-    number = second.unnest()
+    number = without_brackets(second)
     is_open = isinstance(number, exp.Placeholder) and sign == "-"
     if types.network(second) is not None or is_open:
         raise _unknown(node, sign, (node.this, node.expression), types)
@@ -119,7 +119,7 @@ def _moved_address(node: exp.Expr, sign: str, types: NetworkTypes) -> exp.Expr:
 
 def _inet(value: exp.Expr, types: NetworkTypes) -> exp.Expr:
     """A value as an ``inet``; raises UNKNOWN_FUNCTION for one of another type."""
-    inner, kind = value.unnest(), types.of(value).kind
+    inner, kind = without_brackets(value), types.of(value).kind
     if kind == CIDR:
         return call(calls.INET_OF, inner)
     if kind == INET or isinstance(inner, exp.Null):

@@ -27,7 +27,7 @@ TOLD = frozenset(
 )
 """Types that are certainly no addresses."""
 _UNTYPED = (exp.Column, exp.Query, exp.Placeholder, exp.Parameter, exp.Null)
-_HIDING = (exp.Pivot, exp.Unnest, exp.Explode, exp.Lateral)
+_HIDING = (exp.Pivot, exp.Unnest, exp.Explode, exp.Lateral, exp.Values)
 """What gives columns whose types are not told."""
 
 
@@ -103,6 +103,13 @@ def _element(kind: str | None) -> str | None:
 def is_list_of_addresses(kind: str | None) -> bool:
     """True for lists of addresses or of networks."""
     return _element(kind) in NETWORK
+
+
+def without_brackets(value: exp.Expr) -> exp.Expr:
+    """What stands in brackets; a query in brackets stays a value."""
+    while isinstance(value, exp.Paren):
+        value = value.this
+    return value
 
 
 def is_of_network(kind: str | None) -> bool:

@@ -103,6 +103,8 @@ def test_rows_are_in_the_order_of_addresses(store: Store) -> None:
         ("10.1.0.0/16",),
         ("10.1.2.0/24",),
     ]
+    most = "SELECT id FROM h WHERE ip = (SELECT max(ip) FROM h)"
+    assert con.execute(most).fetchall() == [(3,)]
     ends = "SELECT min(ip), max(ip), min(net), max(net), count(DISTINCT ip) FROM h"
     assert con.execute(ends).fetchall() == [
         ("9.1.0.0/16", "2001:db8::1", "0.0.0.0/0", "2001:db8::/32", 9)
