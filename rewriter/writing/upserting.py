@@ -45,6 +45,8 @@ from rewriter.writing.statement_part import (
 from rewriter.writing.target import AliasedTable, physical_rows
 from rewriter.writing.upsert import ConflictAction, Upsert
 
+_PLACE = f"{INTERNAL}place"
+
 
 def upsert_part(
     reads: Reads,
@@ -134,6 +136,8 @@ class _Builder:
         if not single and len(self._upsert.arbiters) > 1:
             self._steps.append(Stage(f"{self._source}_free", Query.of(self._with_order(query))))
             query = self._first_of_each(f"{self._source}_free")
+        if self._keeps_order(result):
+            query = query.order_by(column(ORDER, "r"), copy=False)
         changes = ChangeSet(self._table, self._stage, False, True, self._all, inserted=True)
         checked = frozenset(key.name for key in self._upsert.arbiters)
         fused = self._fused_part(changes, query, result, checked)
@@ -141,6 +145,10 @@ class _Builder:
             return fused
         self._steps.append(Stage(self._stage, Query.of(query)))
         return finish_part(self._reads, changes, self._steps, "INSERT", result, checked=checked)
+
+    def _keeps_order(self, result: ReturningClause) -> bool:
+        """True if RETURNING shall show the rows as they were given: clients match them by place."""
+        return result.node is not None and self._rows.row_count != 1
 
     def _with_order(self, query: exp.Select) -> exp.Select:
         return query.select(column(ORDER, "r"))
@@ -240,11 +248,14 @@ class _Builder:
             value = exp.Case(ifs=[exp.If(this=matched.copy(), true=changed)], default=new)
             outputs.append(named(value, new_name(index)))
         self._refuse_hidden(key)
-        query = self._join_present(outputs, key)
+        ordered = self._keeps_order(result)
+        query = self._join_present(outputs, key, ordered)
         if self._upsert.where is not None:
             condition = self._in_scope(self._upsert.where.copy())
             absent = exp.Is(this=present.copy(), expression=exp.Null())
             query = query.where(any_of(absent, exp.Paren(this=condition)), copy=False)
+        if ordered:
+            query = query.order_by(column(_PLACE, self._upsert.excluded), copy=False)
         holder = exp.Subquery(this=query)
         self._reads.rewrite(holder)
         written = frozenset(assigned) | self._all
@@ -325,13 +336,14 @@ class _Builder:
                     used.set("table", ident(self._target.alias))
         return node
 
-    def _join_present(self, outputs: list[exp.Expr], key: UniqueKey) -> exp.Select:
+    def _join_present(self, outputs: list[exp.Expr], key: UniqueKey, ordered: bool) -> exp.Select:
         """New rows, each with the present row of the same key if there is one."""
         fields = [
             exp.Alias(this=column(new_name(i), "r"), alias=ident(c.name))
             for i, c in enumerate(self._table.stored)
         ]
-        new = select(fields, staged_relation(self._source, "r"))
+        fields.append(named(column(ORDER, "r"), _PLACE))
+        new = select(fields if ordered else fields[:-1], staged_relation(self._source, "r"))
         if self._takes_first and self._rows.row_count != 1:
             new = new.where(self._no_earlier(key, None), copy=False)
         same = _equal(self._present_values(key), self._logical_values(key, self._upsert.excluded))

@@ -31,7 +31,7 @@ SELECT
   END AS _palimpsest_n1,
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2
 FROM (
-  SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b"
+  SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b", r."rn" AS _palimpsest_place
   FROM p_rows AS r
   WHERE
     NOT EXISTS(
@@ -63,7 +63,8 @@ LEFT JOIN (
   ) AS c
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
-) AS "t" ON t."k" = excluded."k";
+) AS "t" ON t."k" = excluded."k"
+ORDER BY excluded."_palimpsest_place";
 -- 3. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
 FROM p_changed AS s
