@@ -48,6 +48,7 @@ from rewriter.rules import (
     drop_owned,
     grant,
     index,
+    locked_writes,
     materialized,
     restore,
     role,
@@ -96,6 +97,14 @@ from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 Rule = Callable[[Any, RewriteContext], StatementPlan]
 """Takes the kind of node it stands beside in RULES."""
 
+
+def _rewrite_change(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
+    """The plan of an UPDATE or DELETE, which may lock the rows that it writes."""
+    skipped = locked_writes.take_locks(ast, context)
+    plan = rewrite_parts(ast, context)
+    return replace(plan, skipped=skipped) if skipped else plan
+
+
 RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Select, "", select.rewrite_select),
     (exp.SetOperation, "", select.rewrite_select),
@@ -105,8 +114,8 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Describe, "", show.rewrite_describe),
     (exp.Summarize, "", show.rewrite_summarize),
     (exp.Insert, "", rewrite_parts),
-    (exp.Update, "", rewrite_parts),
-    (exp.Delete, "", rewrite_parts),
+    (exp.Update, "", _rewrite_change),
+    (exp.Delete, "", _rewrite_change),
     (exp.Merge, "", rewrite_parts),
     (exp.MultitableInserts, "", rewrite_parts),
     (exp.Copy, "", copy.rewrite_copy),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -59,10 +59,10 @@ class RowClaims:
             found[table.id] = [rows for rows in closing if rows is not None]
         return found
 
-    def hold(self, transaction: Transaction, names: Mapping[str, int]) -> tuple[bool, set[int]]:
+    def hold(self, transaction: Transaction, names: Iterable[str]) -> tuple[bool, set[str]]:
         """Hold rows by their names for a transaction.
 
-        Returns whether any name is held that was not, and the numbers of rows that others hold.
+        Returns whether any was not held before, and the names that others hold.
         """
         if self._names is None:
             return False, set()
@@ -70,12 +70,12 @@ class RowClaims:
         if held is None:
             held = self._held[transaction] = set()
             transaction.at_end.append(lambda: self._end(held))
-        wanted = [name for name in names if name not in held]
+        wanted = [name for name in dict.fromkeys(names) if name not in held]
         if not wanted:
             return False, set()
         taken = dict(zip(wanted, self._names.take(wanted), strict=True))
         held.update(name for name, is_mine in taken.items() if is_mine)
-        return True, {names[name] for name, is_mine in taken.items() if not is_mine}
+        return True, {name for name, is_mine in taken.items() if not is_mine}
 
     def _end(self, held: set[str]) -> None:
         if self._names is not None and held:

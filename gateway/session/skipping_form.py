@@ -130,11 +130,12 @@ class SkippingForm:
             if chosen is None:
                 continue
             keys = chosen.rows.select(list(table.key)).to_pylist()
-            names = {f"{table_id} {list(key.values())}": place for place, key in enumerate(keys)}
+            names = [f"{table_id} {list(key.values())}" for key in keys]
             is_new, others = self._claims.hold(transaction, names)
             is_held = is_held and not is_new
             if others:
-                taken = in_memory(table, chosen.rows.take(sorted(others)), chosen)
+                places = [place for place, name in enumerate(names) if name in others]
+                taken = in_memory(table, chosen.rows.take(places), chosen)
                 self._refused.setdefault(table_id, []).append(taken)
         return is_held
 

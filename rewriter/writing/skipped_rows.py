@@ -29,10 +29,14 @@ def is_skipping(lock: exp.Lock) -> bool:
 
 
 def skipped_tables(
-    ast: exp.Expr, targets: Sequence[AliasedTable | ClaimedView], context: RewriteContext
+    ast: exp.Expr,
+    targets: Sequence[AliasedTable | ClaimedView],
+    context: RewriteContext,
+    places: int = 1,
 ) -> frozenset[int]:
     """The ids of the tables among ``targets`` of which rows may be left out of a statement.
 
+    ``places`` are those at which the statement names each, and shall not see such rows.
     Raises NOT_SUPPORTED where that would leave them out elsewhere, or the store cannot tell them.
     """
     if not targets:
@@ -53,7 +57,7 @@ def skipped_tables(
             raise _refusal(f"{_CLAUSE} with a view", "name the tables themselves", ast)
         if context.catalog.is_own(table.name):
             continue
-        if sum(isinstance(r, Table) and r.id == table.id for r in relations) > 1:
+        if sum(isinstance(r, Table) and r.id == table.id for r in relations) > places:
             what = f"{_CLAUSE} of a table that the statement reads at another place too"
             raise _refusal(what, "read it there in a statement of its own", ast)
         if is_flat(table):

@@ -86,6 +86,39 @@ def test_a_limit_claims_what_it_shows(store: Store, con: Connection) -> None:
         assert raised.value.sqlstate == "40001"
 
 
+IN_WRITES = (
+    "UPDATE jobs SET state = 'done' WHERE id = ({0}) RETURNING id",
+    "WITH c AS ({0}) UPDATE jobs SET state = 'done' FROM c WHERE jobs.id = c.id RETURNING jobs.id",
+    "WITH c AS ({0}) DELETE FROM jobs WHERE id IN (SELECT id FROM c) RETURNING id",
+)
+
+
+@pytest.mark.parametrize("text", IN_WRITES)
+def test_a_write_takes_what_its_query_locks(store: Store, con: Connection, text: str) -> None:
+    other, query = store.connect(), text.format(NEXT)
+    con.execute("BEGIN")
+    other.execute("BEGIN")
+    assert rows(con, query) == [(1,)]
+    assert rows(other, query) == [(2,)]
+    assert rows(store.connect(), query) == [(3,)]
+    assert rows(store.connect(), query) == []
+    other.execute("ROLLBACK")
+    con.execute("COMMIT")
+    assert rows(con, query) == [(2,)]
+    assert rows(con, text.format(NEXT.replace(" SKIP LOCKED", ""))) == []
+
+
+def test_a_lock_of_rows_that_are_not_written_is_refused(con: Connection) -> None:
+    for text in (
+        f"UPDATE jobs SET state = 'done' WHERE id = ({NEXT}) AND urgent",
+        f"UPDATE jobs SET state = 'done' WHERE id > ({NEXT})",
+        f"INSERT INTO jobs SELECT -id, state, urgent FROM jobs WHERE id = ({NEXT})",
+        f"DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE id = ({NEXT}))",
+    ):
+        with pytest.raises(gateway.NotSupportedError):
+            con.execute(text)
+
+
 _WORKER = """
 import sys, gateway
 
