@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from rewriter.context import RewriteContext
 from rewriter.reading.postgres_aggregates import MEANS
 from rewriter.reading.value_kinds import WHOLE_KINDS
 from rewriter.reading.value_types import UNKNOWN, ValueType, ValueTypes, results_of
@@ -33,8 +34,19 @@ def is_float(value: exp.Expr, types: ValueTypes) -> bool:
 class _RoughNumbers(ValueTypes):
     """The types of expressions, of which rough numbers have one of their own."""
 
+    def __init__(self, context: RewriteContext) -> None:
+        super().__init__(context)
+        self._found: dict[int, tuple[exp.Expr, ValueType]] = {}
+        """By the nodes, which are asked for here and once more by the types of what they make:
+        without it each level of a nested CASE would double the work."""
+
     def of(self, node: exp.Expr, depth: int = 0) -> ValueType:
         """The type of an expression."""
+        if id(node) not in self._found:
+            self._found[id(node)] = (node, self._of(node, depth))
+        return self._found[id(node)][1]
+
+    def _of(self, node: exp.Expr, depth: int) -> ValueType:
         if isinstance(node, (*MEANS, exp.Sum)):
             kind = self.of(node.this, depth + 1).kind
             is_mean = isinstance(node, MEANS)

@@ -50,3 +50,11 @@ def test_wide_statements_are_not_deep() -> None:
         assert cursor.execute(f"SELECT a FROM t WHERE a IN ({values})").fetchall() == [(1,)]
         assert cursor.execute("SELECT true" + " AND 1 = 1" * 500).fetchone() == (True,)
         assert len(cursor.execute("SELECT 1" + " UNION ALL SELECT 1" * 300).fetchall()) == 301
+
+
+@pytest.mark.timeout(60)
+def test_what_may_be_nested_takes_no_time() -> None:
+    with gateway.connect("palimpsest://", dialect="postgres") as connection:
+        depth = 60
+        nested = "CASE WHEN true THEN " * depth + "1" + " ELSE 2 END" * depth
+        assert connection.execute(f"SELECT {nested}").fetchall() == [(1,)]
