@@ -26,10 +26,10 @@ from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from gateway.session.request import StatementRequest
 from journal.model.plan import Fetch
+from journal.stores.postgres.adopt.guards import A_GATEWAY
 from journal.stores.postgres.cursor import ChunkCursor
-from journal.stores.postgres.guards import A_GATEWAY
+from journal.stores.postgres.dialect.text import render
 from journal.stores.postgres.pipeline_cursor import Sent
-from journal.stores.postgres.text import render
 from tests.support.postgres import Cluster
 
 DIRECT = "the same, directly"

@@ -19,7 +19,7 @@ import psycopg
 import gateway
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
-from journal.stores.postgres.guards import A_GATEWAY
+from journal.stores.postgres.adopt.guards import A_GATEWAY
 from tests.support.postgres import Cluster
 
 HEAD = "_palimpsest.t1_head_1"

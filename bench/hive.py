@@ -29,8 +29,8 @@ import gateway
 from bench.measure import machine
 from bench.paired import Between, Paired, compare
 from gateway.dbapi.connection import Connection
+from journal.stores.hive.client.opening import session_settings
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.opening import session_settings
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import RUNNING, ThriftServer, own, shared
 

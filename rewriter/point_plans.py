@@ -21,7 +21,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import columns_read
 from rewriter.name_resolution import table_name
 from rewriter.reading.key_lookup import conjuncts, keys_in
-from rewriter.reading.row_security import is_restricted
+from rewriter.reading.policies.security import is_restricted
 from rewriter.syntax.spelled_types import BLANK_PADDED
 from rewriter.writing.rounded_seconds import has_digits
 from rewriter.writing.target import default_value, is_default

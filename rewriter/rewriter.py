@@ -34,10 +34,10 @@ from rewriter.lineage.inherited_tags import (
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_claim, point_insert, point_plan
 from rewriter.query_settings import apply_settings
-from rewriter.reading.duckdb_on_postgres import in_words_of_postgres
-from rewriter.reading.network_addresses import spelled_addresses
-from rewriter.reading.network_results import address_results
-from rewriter.reading.postgres_dialect import in_words_of_the_store
+from rewriter.reading.duckdb.on_postgres import in_words_of_postgres
+from rewriter.reading.network.addresses import spelled_addresses
+from rewriter.reading.network.results import address_results
+from rewriter.reading.postgres.dialect import in_words_of_the_store
 from rewriter.rules import (
     alter,
     comment,

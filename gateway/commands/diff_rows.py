@@ -14,7 +14,7 @@ from gateway.shell.files import table_name
 from gateway.shell.result import Row, ShownColumn, ShownResult
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
-from rewriter.reading.time_travel import point_expression
+from rewriter.reading.past.time_travel import point_expression
 
 Number = int | float | Decimal
 _ADDED = 3

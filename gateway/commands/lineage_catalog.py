@@ -36,7 +36,7 @@ from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import style_for, write_table
 from journal.model.errors import Code, PalimpsestError
 from journal.model.version import Version, from_datetime
-from rewriter.reading.time_travel import point_expression
+from rewriter.reading.past.time_travel import point_expression
 
 _IMPACT = tuple(
     ShownColumn(name, kind)

@@ -21,7 +21,7 @@ from journal.model.store_session import RecordSession
 from rewriter.definitions.policies import with_changes
 from rewriter.statements.scoped_policies import SetScopedPolicy
 from rewriter.syntax.parsing import Parsed
-from rewriter.syntax.properties import policy_action
+from rewriter.syntax.statements.properties import policy_action
 
 if TYPE_CHECKING:
     from gateway.session.session import Session

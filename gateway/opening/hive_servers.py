@@ -17,7 +17,7 @@ from gateway.opening.url_secrets import check_login, split_secret_url
 from journal.model.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
-    from journal.stores.hive.login import Server
+    from journal.stores.hive.client.login import Server
 
 AUTHS = ("NOSASL", "NONE", "LDAP", "CUSTOM", "KERBEROS")
 _PORT = 10000
@@ -96,7 +96,7 @@ def options_of(url: str) -> dict[str, str]:
 def server_of(url: str) -> Server:
     """The server that a URL names; raises URL if the URL is incomplete."""
     from journal.files.tcp_keepalive import SILENCE_S
-    from journal.stores.hive.login import ANSWER_S, Server
+    from journal.stores.hive.client.login import ANSWER_S, Server
 
     parts = split_secret_url(url)
     options = options_of(url)

@@ -27,8 +27,8 @@ from rewriter.statements.blocks import (
     RunText,
     Step,
 )
-from rewriter.syntax.blocks import check_step
 from rewriter.syntax.parsing import Parsed
+from rewriter.syntax.statements.blocks import check_step
 
 _UNHANDLED = frozenset({"57014"})
 """OTHERS leaves a cancelled statement alone."""

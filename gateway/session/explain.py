@@ -29,7 +29,7 @@ from journal.model.plan import (
 from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction
-from rewriter.reading.row_security import POLICIES
+from rewriter.reading.policies.security import POLICIES
 from rewriter.statement import Explain
 
 _HIDDEN = "not shown, and not run: the role reads a table under policies"

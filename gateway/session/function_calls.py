@@ -24,9 +24,9 @@ from rewriter.definitions.trigger_bodies import expression_of
 from rewriter.functions import function_name
 from rewriter.statement import CalledRoutine, SelectedCall, SqlStatement
 from rewriter.statements.blocks import Run
-from rewriter.syntax.function_bodies import body_of, condition_of
-from rewriter.syntax.function_forms import REGCLASS
 from rewriter.syntax.parsing import Parsed
+from rewriter.syntax.statements.function_bodies import body_of, condition_of
+from rewriter.syntax.statements.function_forms import REGCLASS
 
 
 class RoutineSession(BlockSession, Protocol):

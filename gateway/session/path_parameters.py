@@ -12,7 +12,7 @@ from sqlglot import exp
 from journal.model.capabilities import Capabilities
 from journal.model.trees import with_changed_trees
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.reading.json_path.calls import path_of
+from rewriter.reading.postgres.json.path.calls import path_of
 from rewriter.syntax.parsing import Parsed
 
 _WORDS = ("jsonb_path_", "@?", "@@")

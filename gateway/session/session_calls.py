@@ -36,7 +36,7 @@ from rewriter.statement import (
     StoreUpkeep,
 )
 from rewriter.syntax.parsing import Parsed
-from rewriter.syntax.session_calls import NOTIFY, SET_CONFIG
+from rewriter.syntax.statements.session_calls import NOTIFY, SET_CONFIG
 
 _VOID = ""
 """What PostgreSQL gives for a function without a value, as text."""

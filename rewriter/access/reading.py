@@ -53,16 +53,16 @@ from rewriter.name_resolution import (
 from rewriter.reading.catalog_functions import catalog_name
 from rewriter.reading.described import shows_tables
 from rewriter.reading.materialized import holds_its_rows, view_of
-from rewriter.reading.postgres_dialect import POSTGRES_FUNCTIONS
-from rewriter.reading.scopes import is_named
-from rewriter.reading.sources import file_function
-from rewriter.reading.time_travel import (
+from rewriter.reading.past.time_travel import (
     HISTORY_FUNCTIONS,
     clause_of,
     history_call,
     session_point,
 )
-from rewriter.reading.version_columns import version_column_names
+from rewriter.reading.past.version_columns import version_column_names
+from rewriter.reading.postgres.dialect import POSTGRES_FUNCTIONS
+from rewriter.reading.scopes import is_named
+from rewriter.reading.sources import file_function
 
 _VIEW_DEPTH_MAX = 32
 _ALIAS_OF_SEQUENCE = {

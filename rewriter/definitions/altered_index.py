@@ -21,7 +21,7 @@ from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.renamed_constraints import rename_constraint
 from rewriter.definitions.skipping import none_to_drop
 from rewriter.name_resolution import position_of
-from rewriter.syntax.alter_storage import STORAGE
+from rewriter.syntax.statements.alter_storage import STORAGE
 
 
 def altered_index(ast: exp.Alter, context: RewriteContext) -> StatementPlan:

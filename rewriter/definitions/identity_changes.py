@@ -11,7 +11,7 @@ from journal.model.schema import Column, Identity
 from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.generated_columns import IDENTITY_ADVICE, identity_fault, identity_options
 from rewriter.name_resolution import position_of
-from rewriter.syntax.alter_identity import (
+from rewriter.syntax.statements.alter_identity import (
     DROPS,
     IDENTITY,
     IF_THERE,

@@ -30,7 +30,7 @@ from journal.sql.relations_flat import ALLOW, REFUSE, STALE_WRITES
 from rewriter.context import RewriteContext
 from rewriter.definitions.property_names import property_name
 from rewriter.definitions.table_options import JOURNAL_OPTIONS
-from rewriter.syntax.properties import EVERYTHING
+from rewriter.syntax.statements.properties import EVERYTHING
 
 
 def changed_properties(

@@ -9,7 +9,7 @@ from journal.model.number_source import TYPES
 from journal.model.schema import Sequence
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import find_table, position_of, unknown_column
-from rewriter.syntax.sequence_options import SequenceOptions
+from rewriter.syntax.statements.sequence_options import SequenceOptions
 
 
 def defined_sequence(

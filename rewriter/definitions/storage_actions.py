@@ -10,7 +10,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.index_names import unknown_index
 from rewriter.name_resolution import position_of
-from rewriter.syntax.alter_storage import COLUMN, INDEX
+from rewriter.syntax.statements.alter_storage import COLUMN, INDEX
 
 
 def check_storage(change: Alteration, action: exp.Expr, context: RewriteContext) -> None:

@@ -14,7 +14,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, fold
 from journal.model.triggers import Trigger
 from rewriter.name_resolution import position_of
-from rewriter.syntax.function_bodies import ROWS, condition_of
+from rewriter.syntax.statements.function_bodies import ROWS, condition_of
 from rewriter.syntax.tokens import tokenize
 
 

@@ -10,7 +10,7 @@ from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
 from rewriter.lineage.tables import KnownTables
 from rewriter.name_resolution import table_name
-from rewriter.reading.time_travel import HISTORY_FUNCTIONS, history_call
+from rewriter.reading.past.time_travel import HISTORY_FUNCTIONS, history_call
 
 
 class SessionTables(KnownTables):

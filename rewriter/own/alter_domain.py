@@ -40,7 +40,7 @@ from rewriter.definitions.user_types import (
 from rewriter.name_resolution import position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.domain_actions import (
+from rewriter.syntax.statements.domain_actions import (
     AddDomainCheck,
     DomainAction,
     DropDomainCheck,

@@ -11,7 +11,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import StatementPlan
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
-from rewriter.reading.named_policies import (
+from rewriter.reading.policies.named import (
     access_of,
     check_new_name,
     checked_policy,
@@ -21,7 +21,7 @@ from rewriter.reading.named_policies import (
     secured_table,
 )
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.policy_clauses import PolicyClauses, read_clauses, read_name
+from rewriter.syntax.statements.policy_clauses import PolicyClauses, read_clauses, read_name
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 

@@ -31,7 +31,7 @@ from rewriter.definitions.sequences import (
 from rewriter.definitions.skipping import none_to_drop
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.sequence_options import SequenceOptions, SequenceReader
+from rewriter.syntax.statements.sequence_options import SequenceOptions, SequenceReader
 from rewriter.syntax.token_reader import Parse
 from rewriter.writing.sequence_numbers import with_numbers
 

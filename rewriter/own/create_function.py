@@ -45,7 +45,12 @@ from rewriter.reading.visible_columns import (
 from rewriter.statement import SqlStatement
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax import parsing
-from rewriter.syntax.function_forms import FunctionForm, FunctionResult, is_in_sql, read_function
+from rewriter.syntax.statements.function_forms import (
+    FunctionForm,
+    FunctionResult,
+    is_in_sql,
+    read_function,
+)
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.writing.views_of_macros import put_macro
 

@@ -24,7 +24,7 @@ from rewriter.name_resolution import find_relation, homeless_column, position_of
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.scopes import is_named
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.macro_forms import MacroForm, is_macro, read_form
+from rewriter.syntax.statements.macro_forms import MacroForm, is_macro, read_form
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.writing.views_of_macros import put_macro
 

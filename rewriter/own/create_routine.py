@@ -26,8 +26,8 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import is_function_of_sql
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.function_bodies import body_of
-from rewriter.syntax.function_forms import FunctionForm, is_in_plpgsql, read_function
+from rewriter.syntax.statements.function_bodies import body_of
+from rewriter.syntax.statements.function_forms import FunctionForm, is_in_plpgsql, read_function
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _TAG = "CREATE FUNCTION"

@@ -18,7 +18,7 @@ from rewriter.definitions.new_relations import ddl_plan
 from rewriter.rules.ddl import rewrite_create_schema
 from rewriter.statement import SqlStatement
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.roles import role_name
+from rewriter.syntax.statements.roles import role_name
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 

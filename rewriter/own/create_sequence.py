@@ -21,7 +21,7 @@ from rewriter.definitions.sequences import check_unused
 from rewriter.definitions.skipping import made_before
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.sequence_options import SequenceOptions, SequenceReader
+from rewriter.syntax.statements.sequence_options import SequenceOptions, SequenceReader
 from rewriter.syntax.token_reader import Parse
 
 

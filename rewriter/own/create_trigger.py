@@ -26,7 +26,7 @@ from rewriter.definitions.triggers import duplicate_trigger, put_triggers, trigg
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.name_resolution import find_table, position_of, unknown_column
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.function_bodies import ROWS, condition_of
+from rewriter.syntax.statements.function_bodies import ROWS, condition_of
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.writing.trigger_words import trigger_program
 

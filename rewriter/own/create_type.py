@@ -45,7 +45,7 @@ from rewriter.definitions.user_types import (
 )
 from rewriter.dialect_semantics import DIALECTS, semantics_of
 from rewriter.name_resolution import position_of
-from rewriter.reading.postgres_lengths import length_condition
+from rewriter.reading.postgres.lengths import length_condition
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 

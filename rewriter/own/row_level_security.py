@@ -17,7 +17,7 @@ from journal.model.plan import StatementPlan
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.reading.named_policies import access_of, put_policies, secured_table
+from rewriter.reading.policies.named import access_of, put_policies, secured_table
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 

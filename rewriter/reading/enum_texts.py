@@ -14,7 +14,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import labels_of
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import table_name
-from rewriter.reading.postgres_rows import is_assignment
+from rewriter.reading.postgres.rows import is_assignment
 from rewriter.reading.value_types import ENUM_TYPE, ValueTypes, alike
 
 _EQUALITIES = (exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif)

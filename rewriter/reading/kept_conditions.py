@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from rewriter.context import RewriteContext
-from rewriter.reading.duckdb_on_postgres import in_words_of_postgres
-from rewriter.reading.postgres_dialect import in_words_of_the_store
+from rewriter.reading.duckdb.on_postgres import in_words_of_postgres
+from rewriter.reading.postgres.dialect import in_words_of_the_store
 from rewriter.statements.access import SetTablePolicy
 
 

@@ -8,8 +8,8 @@ from journal.model.schema import Table
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.reading.fences import fenced
-from rewriter.reading.leakproof import narrowed_rows
-from rewriter.reading.row_security import masked_columns
+from rewriter.reading.policies.leakproof import narrowed_rows
+from rewriter.reading.policies.security import masked_columns
 
 
 def lasting_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, View
 from rewriter.context import RewriteContext
-from rewriter.reading.row_security import is_restricted
+from rewriter.reading.policies.security import is_restricted
 
 
 def holds_its_rows(table: Table, context: RewriteContext, *, past: bool) -> bool:

@@ -37,31 +37,20 @@ from rewriter.definitions.user_types import expand_types
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
+from rewriter.reading.aggregates.changed_aggregates import change_aggregates
+from rewriter.reading.aggregates.exists_as_in import name_what_exists
+from rewriter.reading.aggregates.star_joins import star_centers
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
-from rewriter.reading.changed_aggregates import change_aggregates
 from rewriter.reading.changed_rows import RowChange, outputs_before, rows_after
 from rewriter.reading.client_words import spell_out
 from rewriter.reading.described import describe_queries, describe_relations
-from rewriter.reading.exists_as_in import name_what_exists
 from rewriter.reading.failing import has_conditions_around, may_fail
-from rewriter.reading.history import Past, current_versions
-from rewriter.reading.history_functions import history_query
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.lasting_rows import lasting_rows
 from rewriter.reading.materialized import holds_its_rows, view_of
-from rewriter.reading.policy_conditions import PolicyReads, row_security
-from rewriter.reading.row_security import POLICIES, RowSecurity, check_journal, masked_columns
-from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named, without_schemas
-from rewriter.reading.sources import (
-    file_function,
-    journal_in_the_past,
-    nested_too_deep,
-    refusal,
-    replace_source,
-)
-from rewriter.reading.star_joins import star_centers
-from rewriter.reading.system import system_relation
-from rewriter.reading.time_travel import (
+from rewriter.reading.past.history import Past, current_versions
+from rewriter.reading.past.history_functions import history_query
+from rewriter.reading.past.time_travel import (
     HISTORY_FUNCTIONS,
     Moment,
     Span,
@@ -73,6 +62,17 @@ from rewriter.reading.time_travel import (
     present_view,
     session_point,
 )
+from rewriter.reading.policies.conditions import PolicyReads, row_security
+from rewriter.reading.policies.security import POLICIES, RowSecurity, check_journal, masked_columns
+from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named, without_schemas
+from rewriter.reading.sources import (
+    file_function,
+    journal_in_the_past,
+    nested_too_deep,
+    refusal,
+    replace_source,
+)
+from rewriter.reading.system import system_relation
 
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""

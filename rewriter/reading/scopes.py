@@ -18,7 +18,7 @@ from journal.model.trees import Nodes
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import INTERNAL, is_cte, is_database, position_of, table_name
-from rewriter.reading.version_columns import version_column_names
+from rewriter.reading.past.version_columns import version_column_names
 from rewriter.reading.visible_columns import relations_of
 
 Key = tuple[str, str]

@@ -65,7 +65,7 @@ from rewriter.functions import check_functions
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.view_columns import renamed_column
-from rewriter.syntax.alter import (
+from rewriter.syntax.statements.alter import (
     DEFERRAL,
     NOT_VALID,
     OF_INDEX,
@@ -74,8 +74,8 @@ from rewriter.syntax.alter import (
     VALIDATES,
     WITHIN,
 )
-from rewriter.syntax.alter_generated import DROPS_EXPRESSION, EXPRESSION, IF_GENERATED
-from rewriter.syntax.alter_storage import STORAGE
+from rewriter.syntax.statements.alter_generated import DROPS_EXPRESSION, EXPRESSION, IF_GENERATED
+from rewriter.syntax.statements.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
 from rewriter.writing.altered_texts import with_own_text
 from rewriter.writing.rekeyed_rows import in_new_journal

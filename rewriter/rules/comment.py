@@ -38,8 +38,8 @@ from rewriter.name_resolution import (
     table_name,
     unknown_column,
 )
-from rewriter.reading.named_policies import with_comment
 from rewriter.reading.output_names import output_names
+from rewriter.reading.policies.named import with_comment
 from rewriter.writing.target import find_column
 
 

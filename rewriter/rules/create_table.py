@@ -55,7 +55,7 @@ from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of
-from rewriter.reading.network_types import NetworkTypes, is_stored_address
+from rewriter.reading.network.types import NetworkTypes, is_stored_address
 from rewriter.reading.pivots import check_values_listed
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.value_types import UNKNOWN

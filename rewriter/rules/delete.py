@@ -17,8 +17,8 @@ from rewriter.definitions.identity_changes import restarted_identity
 from rewriter.definitions.sequences import owned_by
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of
+from rewriter.reading.policies.security import check_no_raw, refuse_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import tell_apart, without_schema

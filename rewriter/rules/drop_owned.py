@@ -34,7 +34,7 @@ from rewriter.definitions.access import denied, find_role
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.sequences import owned_by, users_of
-from rewriter.reading.named_policies import without_roles
+from rewriter.reading.policies.named import without_roles
 from rewriter.statements.access import DropOwned
 
 

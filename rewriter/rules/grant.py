@@ -51,7 +51,7 @@ from rewriter.statements.access import (
     GrantPrivileges,
     ReassignOwned,
 )
-from rewriter.syntax.grants import FREE_TO_USE
+from rewriter.syntax.statements.grants import FREE_TO_USE
 
 Wanted = tuple[Privilege, str]
 """A privilege, and the column that it is for; an empty text: the whole object."""

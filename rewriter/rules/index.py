@@ -30,8 +30,8 @@ from rewriter.definitions.index_terms import default_name, read_index
 from rewriter.definitions.new_relations import ddl_plan, validation_guard
 from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.name_resolution import find_relation, position_of
+from rewriter.reading.policies.security import hides_journal, refuse_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import hides_journal, refuse_restricted
 from rewriter.writing.guards import no_doubles
 from rewriter.writing.target import physical_rows
 

@@ -14,8 +14,8 @@ from journal.model.plan import Query, Stage, Step
 from journal.model.schema import Table
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.pivots import check_values_listed
+from rewriter.reading.policies.security import check_no_raw, refuse_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema

@@ -55,9 +55,9 @@ from rewriter.definitions.skipping import made_before, none_to_drop
 from rewriter.definitions.temporary import check_lasting
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of, table_name, unknown_table
-from rewriter.reading.network_types import keep_addresses
+from rewriter.reading.network.types import keep_addresses
+from rewriter.reading.policies.security import is_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import is_restricted
 from rewriter.statement import RefreshView
 from rewriter.writing.replaced_rows import replaced_rows
 from rewriter.writing.views_of_macros import keep_names

@@ -16,8 +16,8 @@ from journal.model.schema import ROW_ID, Column
 from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, cast, limited, named, relation, select
 from rewriter.name_resolution import VERSION, find_table, position_of
+from rewriter.reading.policies.security import check_no_raw, differs_by_use, refuse_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import check_no_raw, differs_by_use, refuse_restricted
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.merge_actions import JOINED, Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema

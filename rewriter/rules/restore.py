@@ -33,10 +33,10 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import writable_columns
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.around import rewrite_around
-from rewriter.reading.history import Past, comparable
+from rewriter.reading.past.history import Past, comparable
+from rewriter.reading.past.time_travel import Moment, check_versioned, point_request
+from rewriter.reading.policies.security import RowSecurity, refuse_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import RowSecurity, refuse_restricted
-from rewriter.reading.time_travel import Moment, check_versioned, point_request
 from rewriter.statement import Restore, Source
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps

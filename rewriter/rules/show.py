@@ -32,7 +32,7 @@ from rewriter.name_resolution import (
     table_name,
 )
 from rewriter.reading.described import DESCRIBED, constant_rows
-from rewriter.reading.effective_policies import effective_rows, scoped_rows
+from rewriter.reading.policies.effective import effective_rows, scoped_rows
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.sources import file_function
 from rewriter.reading.system import STORED, system_names

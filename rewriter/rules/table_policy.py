@@ -12,8 +12,8 @@ from journal.model.schema import Column, Table, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.name_resolution import unknown_column
-from rewriter.reading.named_policies import secured_table
-from rewriter.reading.policy_texts import checked_text, invalid
+from rewriter.reading.policies.named import secured_table
+from rewriter.reading.policies.texts import checked_text, invalid
 from rewriter.statements.access import SetTablePolicy
 
 TAG = "ALTER TABLE"

@@ -18,7 +18,7 @@ from rewriter.definitions.access import denied, find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.tags import mask_place, tag_names
 from rewriter.name_resolution import position_of, unknown_column
-from rewriter.reading.policy_texts import checked_text
+from rewriter.reading.policies.texts import checked_text
 from rewriter.statements.access import SetTagPolicy, SetTags
 
 _TAG = "ALTER TABLE"

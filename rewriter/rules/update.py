@@ -10,8 +10,8 @@ from journal.model.row_policy import RowUse
 from rewriter.checks.allowed import check_some
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.key_lookup import is_constant
+from rewriter.reading.policies.security import check_no_raw
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import check_no_raw
 from rewriter.writing.assignments import assignments
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet

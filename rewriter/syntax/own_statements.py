@@ -28,26 +28,26 @@ from rewriter.statement import (
     Statement,
 )
 from rewriter.statements.own_statement import OWN, read_own
-from rewriter.syntax import show, upkeep
-from rewriter.syntax.absent_objects import recognise_absent
-from rewriter.syntax.alter import recognise_alter
-from rewriter.syntax.alter_storage import storage_of_index
-from rewriter.syntax.blame import recognise_blame
 from rewriter.syntax.clause_order import aliases_last
-from rewriter.syntax.comment import recognise_comment
-from rewriter.syntax.constraints import set_constraints
-from rewriter.syntax.copy_options import spell_out_copy
-from rewriter.syntax.drop_schema import recognise_drop_schema
-from rewriter.syntax.erase import recognise_erase
-from rewriter.syntax.extension import recognise_extension
-from rewriter.syntax.grants import recognise_default_privileges, recognise_grant
-from rewriter.syntax.materialized import recognise_materialized
-from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
-from rewriter.syntax.roles import recognise_reassign, recognise_role
-from rewriter.syntax.scoped_policies import recognise_scoped_policy
-from rewriter.syntax.session_calls import discard, lock_tables, notify, unlisten
-from rewriter.syntax.table_policies import recognise_table_policy
-from rewriter.syntax.tags import recognise_tags
+from rewriter.syntax.statements import show, upkeep
+from rewriter.syntax.statements.absent_objects import recognise_absent
+from rewriter.syntax.statements.alter import recognise_alter
+from rewriter.syntax.statements.alter_storage import storage_of_index
+from rewriter.syntax.statements.blame import recognise_blame
+from rewriter.syntax.statements.comment import recognise_comment
+from rewriter.syntax.statements.constraints import set_constraints
+from rewriter.syntax.statements.copy_options import spell_out_copy
+from rewriter.syntax.statements.drop_schema import recognise_drop_schema
+from rewriter.syntax.statements.erase import recognise_erase
+from rewriter.syntax.statements.extension import recognise_extension
+from rewriter.syntax.statements.grants import recognise_default_privileges, recognise_grant
+from rewriter.syntax.statements.materialized import recognise_materialized
+from rewriter.syntax.statements.prepared import deallocate, execute, parsed_arguments
+from rewriter.syntax.statements.roles import recognise_reassign, recognise_role
+from rewriter.syntax.statements.scoped_policies import recognise_scoped_policy
+from rewriter.syntax.statements.session_calls import discard, lock_tables, notify, unlisten
+from rewriter.syntax.statements.table_policies import recognise_table_policy
+from rewriter.syntax.statements.tags import recognise_tags
 
 
 class ParseTokens(Protocol):

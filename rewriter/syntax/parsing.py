@@ -28,18 +28,9 @@ from rewriter.query_settings import keep_marks, mark_last
 from rewriter.statement import Explain, Prepare, SqlStatement, Statement
 from rewriter.statements.blocks import DoBlock, Run
 from rewriter.syntax import own_statements
-from rewriter.syntax.blocks import is_do, read_do
-from rewriter.syntax.constraints import without_not_deferrable
 from rewriter.syntax.cte_order import in_reading_order
-from rewriter.syntax.entities import recognise_entity
-from rewriter.syntax.function_forms import in_atomic_body, with_body_as_text
-from rewriter.syntax.generated import spell_out_generated
-from rewriter.syntax.identity_options import with_ordered_identities
-from rewriter.syntax.index import set_index, spell_out_index
-from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.interval_units import spell_out_units
 from rewriter.syntax.leading_from import hang_joins
-from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.next_value import spell_next_value
 from rewriter.syntax.numbered_sources import number_rows
@@ -48,15 +39,24 @@ from rewriter.syntax.pivots import bracket_pivot, group_instead
 from rewriter.syntax.postgres_spellings import with_known_spellings
 from rewriter.syntax.postgres_tokens import as_scanned
 from rewriter.syntax.postgres_words import with_words_spelled_out
-from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.qualified_calls import without_catalog_schema, without_engine_schema
 from rewriter.syntax.query_table import TABLE_NAMING_CALLS, name_tables
-from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.repeated_values import spell_out_repeated
-from rewriter.syntax.select_into import into_as_table
-from rewriter.syntax.session_calls import session_calls
-from rewriter.syntax.show import explained
-from rewriter.syntax.temporary import set_on_commit, without_on_commit
+from rewriter.syntax.statements.blocks import is_do, read_do
+from rewriter.syntax.statements.constraints import without_not_deferrable
+from rewriter.syntax.statements.entities import recognise_entity
+from rewriter.syntax.statements.function_forms import in_atomic_body, with_body_as_text
+from rewriter.syntax.statements.generated import spell_out_generated
+from rewriter.syntax.statements.identity_options import with_ordered_identities
+from rewriter.syntax.statements.index import set_index, spell_out_index
+from rewriter.syntax.statements.insert import set_marks, without_marks
+from rewriter.syntax.statements.merge import bracket_source, set_actions, spell_out_actions
+from rewriter.syntax.statements.prepared import head_of_prepare
+from rewriter.syntax.statements.recursive_view import spell_out_recursive_view
+from rewriter.syntax.statements.select_into import into_as_table
+from rewriter.syntax.statements.session_calls import session_calls
+from rewriter.syntax.statements.show import explained
+from rewriter.syntax.statements.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.tied_rows import spell_out_limits
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.syntax.tokens import check_commas, tokenize

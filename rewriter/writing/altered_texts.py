@@ -16,8 +16,8 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.whole_numbers import is_cast_of
-from rewriter.reading.duckdb_casts import has_duckdb_text
-from rewriter.reading.postgres_texts import has_own_text, text_of
+from rewriter.reading.duckdb.casts import has_duckdb_text
+from rewriter.reading.postgres.texts import has_own_text, text_of
 
 _TEXTS = frozenset(
     {exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.NVARCHAR, exp.DType.CHAR, exp.DType.BPCHAR}

@@ -18,7 +18,7 @@ from rewriter.definitions.generated_values import check_writable, writable_colum
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.output_names import output_names
-from rewriter.syntax.merge import BY_NAME, ERROR
+from rewriter.syntax.statements.merge import BY_NAME, ERROR
 from rewriter.syntax.value_places import WrongValueCount
 from rewriter.writing.assignments import assignments
 from rewriter.writing.target import (

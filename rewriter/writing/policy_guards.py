@@ -16,9 +16,9 @@ from journal.sql.relations import column
 from journal.sql.sql import limited, select, where
 from rewriter.context import RewriteContext
 from rewriter.definitions.policy_sources import columns_of_row
-from rewriter.reading.policy_conditions import row_security
+from rewriter.reading.policies.conditions import row_security
+from rewriter.reading.policies.security import RowSecurity, differs_by_use, masked_columns
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import RowSecurity, differs_by_use, masked_columns
 from rewriter.writing.changes import ChangeSet, new_name
 
 _OF_VALUES = frozenset({Code.DUPLICATE_KEY, Code.ROW_TWICE, Code.FOREIGN_KEY})

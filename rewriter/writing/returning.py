@@ -19,8 +19,8 @@ from journal.model.schema import Column, Table, fold
 from journal.model.trees import is_nested
 from journal.sql.relations import column, ident
 from rewriter.reading.around import rewrite_around
+from rewriter.reading.policies.security import RowSecurity
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import RowSecurity
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.target import AliasedTable
 

@@ -16,7 +16,7 @@ from journal.model.plan import Append, Query, StatementPlan, Step
 from journal.model.schema import Column
 from rewriter.context import RewriteContext
 from rewriter.reading.key_lookup import ROUNDS
-from rewriter.reading.postgres_moments import rounded_moment
+from rewriter.reading.postgres.moments import rounded_moment
 
 _SPELLED = re.compile(r"(timestamptz|timestamp|timetz|time)\((\d)\)")
 

@@ -16,7 +16,7 @@ from journal.sql.relations import column
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, position_of, table_name
-from rewriter.reading.row_security import is_restricted
+from rewriter.reading.policies.security import is_restricted
 from rewriter.writing.claimed_views import ClaimedView
 from rewriter.writing.target import AliasedTable
 

@@ -20,12 +20,12 @@ from journal.sql.typed_constants import typed_constant
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, position_of, unknown_column
 from rewriter.reading.equal_keys import ParameterKinds
-from rewriter.reading.history import current_versions
 from rewriter.reading.key_lookup import Keys, keys_in
-from rewriter.reading.policy_conditions import row_security
-from rewriter.reading.postgres_blanks import without_blanks
+from rewriter.reading.past.history import current_versions
+from rewriter.reading.policies.conditions import row_security
+from rewriter.reading.policies.security import RowSecurity, raw_name
+from rewriter.reading.postgres.blanks import without_blanks
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import RowSecurity, raw_name
 from rewriter.reading.scopes import version_names
 from rewriter.users import stored_expression
 from rewriter.writing.changes import OLD_VERSION, new_name, old_name

@@ -24,11 +24,11 @@ from rewriter.definitions.trigger_bodies import expression_of, expressions_of, r
 from rewriter.definitions.user_types import expand_types
 from rewriter.reading.enum_texts import text_enums
 from rewriter.reading.enum_values import type_enum_values
-from rewriter.reading.postgres_dialect import in_words_of_the_store
+from rewriter.reading.postgres.dialect import in_words_of_the_store
 from rewriter.reading.user_words import read_user_words
 from rewriter.statement import SqlStatement
 from rewriter.statements.blocks import Block, Raise, Run
-from rewriter.syntax.function_bodies import body_of, condition_of
+from rewriter.syntax.statements.function_bodies import body_of, condition_of
 from rewriter.writing.trigger_programs import (
     NEW,
     OLD,

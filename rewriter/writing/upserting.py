@@ -23,9 +23,9 @@ from journal.sql.unique_keys import UniqueKey
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import INTERNAL, VERSION
 from rewriter.reading.key_lookup import Keys
-from rewriter.reading.policy_conditions import row_security
+from rewriter.reading.policies.conditions import row_security
+from rewriter.reading.policies.security import differs_by_use, refuse_restricted
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import differs_by_use, refuse_restricted
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.collations import uncollated

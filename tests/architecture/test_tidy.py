@@ -149,8 +149,8 @@ def test_nothing_subclasses_sqlglot() -> None:
 def test_each_driver_has_one_home() -> None:
     homes = {
         "duckdb": r"journal/(local_engine|stores/embedded|files)/\w+\.py",
-        "psycopg": r"journal/stores/postgres/\w+\.py|gateway/network/link\.py",
-        "pyhive": r"journal/stores/hive/\w+\.py",
+        "psycopg": r"journal/stores/postgres/(dialect/)?\w+\.py|gateway/network/link\.py",
+        "pyhive": r"journal/stores/hive/client/\w+\.py",
         "pyspark": r"spark_compaction/engines/(session|daemon)\.py",
         "fsspec": r"journal/files/object_storage\.py",
         "sqlalchemy": (

@@ -11,7 +11,7 @@ import pytest
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
 from journal.model.errors import PalimpsestError
-from journal.stores.postgres import adoption
+from journal.stores.postgres.adopt import adoption
 
 pytestmark = pytest.mark.stores
 

@@ -17,8 +17,8 @@ from sqlglot import ParseError, exp
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.postgres.functions import CALLS
-from journal.stores.postgres.unsupported_functions import NAMES
+from journal.stores.postgres.dialect.functions import CALLS
+from journal.stores.postgres.dialect.unsupported_functions import NAMES
 from rewriter.functions import reaches_outside
 from tests.support.postgres import Cluster
 from tests.support.values import tagged

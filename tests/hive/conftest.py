@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.stores.hive.login import Server
-from journal.stores.hive.thrift_connection import ThriftConnection
+from journal.stores.hive.client.login import Server
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from tests.support.connections import opening
 from tests.support.thrift_server import ThriftServer
 

@@ -16,11 +16,11 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
 from journal.model.errors import PalimpsestError
 from journal.model.schema import TableName
-from journal.stores.hive import ejection
-from journal.stores.hive.adoption import HiveAdoption, planned
-from journal.stores.hive.connection import HiveConnection, Row
+from journal.stores.hive.adopt import ejection
+from journal.stores.hive.adopt.adoption import HiveAdoption, planned
+from journal.stores.hive.client.connection import HiveConnection, Row
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.thrift_connection import ThriftConnection
 from spark_compaction.backends.hive import cleaning
 from tests.hive.conftest import ThriftServer
 

@@ -13,10 +13,10 @@ from journal.model.result_column import ResultColumn
 from journal.model.schema import Column, Table, TableName
 from journal.model.segment import Fields
 from journal.stores.hive import layout
-from journal.stores.hive.apache_nested import as_shown, check_nested
+from journal.stores.hive.dialect.apache_nested import as_shown, check_nested
+from journal.stores.hive.dialect.text import rendered
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.rows import HeldRelation
-from journal.stores.hive.text import rendered
 
 FIELDS: Fields = (("k", "INTEGER"), ("at", "TIMESTAMP"))
 TABLE = Table(1, TableName("main", "t"), (Column("k", "k", "INTEGER"),), ("k",))

@@ -12,8 +12,8 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.hive.login import Server
-from journal.stores.hive.thrift_connection import ThriftConnection
+from journal.stores.hive.client.login import Server
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from tests.support.relay import Relay
 from tests.support.repeatedly import repeatedly
 from tests.support.thrift_server import ThriftServer

@@ -11,7 +11,7 @@ from TCLIService import ttypes
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TTransport import TMemoryBuffer
 
-from journal.stores.hive import protocol as hive_protocol
+from journal.stores.hive.client import protocol as hive_protocol
 from journal.stores.hive.store import HiveConnection
 from tests.support.thrift_server import ThriftServer
 

@@ -19,7 +19,7 @@ SILENCE_S = 4
 CHILD = """
 import sys
 import gateway
-from journal.stores.hive.thrift_connection import ThriftConnection
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 
 con = gateway.connect(sys.argv[1], autocommit=True)
 run = ThriftConnection.execute

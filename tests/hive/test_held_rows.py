@@ -14,9 +14,9 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.hive import row_upload
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]

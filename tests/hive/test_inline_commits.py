@@ -22,10 +22,10 @@ from journal.model.segment import Segment
 from journal.records.schema import INLINED_ROWS
 from journal.records.statements import execute, select
 from journal.stores.hive import inlining
+from journal.stores.hive.client.login import Server
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.login import Server
 from journal.stores.hive.row_upload import write_held
-from journal.stores.hive.thrift_connection import ThriftConnection
 from journal.transactions.state import TableState
 from tests.support.thrift_server import ThriftServer
 

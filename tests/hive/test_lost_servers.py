@@ -9,7 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive import thrift_connection as hive
+from journal.stores.hive.client import thrift_connection as hive
 from tests.support.postgres import Cluster, free_port, running
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer

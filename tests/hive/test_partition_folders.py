@@ -9,7 +9,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.hive import plain as plain_tables
+from journal.stores.hive.adopt import plain as plain_tables
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
 from tests.hive.test_adopted_tables import CLASSIC, Outside, outside, parts

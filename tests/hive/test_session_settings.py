@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.opening.hive_servers import server_of
-from journal.stores.hive.thrift_connection import ThriftConnection
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = pytest.mark.stores

@@ -10,8 +10,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive import thrift_connection as hive
-from journal.stores.hive.liveness import Pulse
+from journal.stores.hive.client import thrift_connection as hive
+from journal.stores.hive.client.liveness import Pulse
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 

@@ -14,9 +14,9 @@ from journal.model.errors import PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import TableName
 from journal.sql.builders import call
+from journal.stores.hive.dialect.text import Template, literal, rendered
 from journal.stores.hive.layout import Names, plain_name
 from journal.stores.hive.rows import HeldRelation
-from journal.stores.hive.text import Template, literal, rendered
 
 
 def read_back(sql: str) -> exp.Expr:

@@ -9,8 +9,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive.login import Server
-from journal.stores.hive.thrift_connection import ThriftConnection
+from journal.stores.hive.client.login import Server
+from journal.stores.hive.client.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = [pytest.mark.stores, pytest.mark.timeout(900)]

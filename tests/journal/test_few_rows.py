@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from journal.stores.postgres.dialect.text import Text
 from journal.stores.postgres.few_rows import ColumnValues, FewRows
-from journal.stores.postgres.text import Text
 
 _ROWS = [
     ColumnValues("k", "text", "{}::INT", ["1", "2"]),

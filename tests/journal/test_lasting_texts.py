@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from journal.sql import dialects
-from journal.stores.postgres.text import rendered
+from journal.stores.postgres.dialect.text import rendered
 
 _LASTING = (
     'SELECT a, "it\'s", ? FROM t',

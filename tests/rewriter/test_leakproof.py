@@ -7,7 +7,7 @@ import sqlglot
 from sqlglot import exp
 
 from journal.model.schema import Column, Table, TableName
-from rewriter.reading.leakproof import narrowed_rows
+from rewriter.reading.policies.leakproof import narrowed_rows
 
 _TABLE = Table(
     1,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from journal.model.foreign_key import ForeignKey
 from journal.model.schema import Table, TableName
 from journal.model.table_index import Index, IndexTerm
-from rewriter.reading.postgres_quoting import RESERVED
+from rewriter.reading.postgres.quoting import RESERVED
 
 BTREE = 403
 ACCESS_METHODS = {"hash": 405, "gist": 783, "gin": 2742, "spgist": 4000, "brin": 3580}

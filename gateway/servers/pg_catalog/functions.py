@@ -8,7 +8,7 @@ aliases that no client uses: an argument such as ``c.oid`` would be taken for a 
 from __future__ import annotations
 
 from gateway.servers.pg_catalog.numbering import CATALOGS
-from rewriter.reading.postgres_quoting import QUOTED_NAME
+from rewriter.reading.postgres.quoting import QUOTED_NAME
 
 _NUMBERS = ", ".join(f"'{name}': {oid}" for name, oid in CATALOGS.items())
 _NAMES = ", ".join(f"{oid}: '{name}'" for name, oid in CATALOGS.items())

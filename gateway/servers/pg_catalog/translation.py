@@ -20,9 +20,9 @@ from gateway.servers.pg_catalog.vectors import for_lists_and_rows
 from gateway.servers.pgwire.types import field_of
 from journal.model.result_column import ResultColumn
 from rewriter.functions import SEQUENCE_FUNCTIONS
-from rewriter.reading.postgres_quoting import spell_format
+from rewriter.reading.postgres.quoting import spell_format
 from rewriter.syntax.postgres_words import with_words_spelled_out
-from rewriter.syntax.session_calls import session_calls
+from rewriter.syntax.statements.session_calls import session_calls
 
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"

@@ -13,7 +13,7 @@ from journal.model.schema import CatalogSnapshot, Table, TableName
 from journal.model.triggers import INSERT, UPDATE, Trigger
 from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.trigger_bodies import expression_of
-from rewriter.syntax.function_bodies import condition_of
+from rewriter.syntax.statements.function_bodies import condition_of
 
 Row = dict[str, Any]
 TRIGGER_TEXTS = {

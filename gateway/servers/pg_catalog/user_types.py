@@ -19,7 +19,7 @@ from gateway.servers.pgwire.types import ENUM_SIZE, TEXT, field_of
 from journal.model.named_definitions import DOMAIN, ENUM, Macro, MacroBody, UserType
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, TableName
-from rewriter.reading.postgres_type_names import type_name
+from rewriter.reading.postgres.type_names import type_name
 
 _ANY, _RECORD, _SQL = 2276, 2249, 14
 

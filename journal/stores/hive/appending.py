@@ -21,7 +21,7 @@ from journal.model.version import Version
 from journal.sql.held_rows import combine_rows
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
-from journal.stores.hive import plain as hive_plain
+from journal.stores.hive.adopt import plain as hive_plain
 from journal.stores.hive.missing_tables import append
 from journal.stores.hive.row_upload import write_held
 from journal.stores.hive.statement import HiveStatement

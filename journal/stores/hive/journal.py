@@ -37,7 +37,8 @@ from journal.records.seen_states import SeenStates
 from journal.records.statements import text_of
 from journal.sql.public_views import create_schema
 from journal.sql.row_layout import fields_of
-from journal.stores.hive import inlining, layout, plain, section, shown_catalog
+from journal.stores.hive import inlining, layout, section, shown_catalog
+from journal.stores.hive.adopt import plain
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
 from journal.stores.hive.catalog_db.inlined import load_rows

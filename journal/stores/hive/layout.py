@@ -25,10 +25,10 @@ from journal.model.segment import Fields, Segment, SegmentFile
 from journal.sql.builders import call, equal_columns, fill
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import counted_kinds, fields_of, journal_fields, rows_in_layout
-from journal.stores.hive.apache_nested import check_nested
+from journal.stores.hive.dialect.apache_nested import check_nested
+from journal.stores.hive.dialect.enums import check_enums
+from journal.stores.hive.dialect.types import spark_type
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.enums import check_enums
-from journal.stores.hive.types import spark_type
 
 PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""

@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.stores.hive.connection import HiveConnection
+from journal.stores.hive.client.connection import HiveConnection
+from journal.stores.hive.dialect.text import engine_text
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.text import engine_text
 
 MARK = "palimpsest.stands_for"
 """Property of a table that the gateway gave another name: the name it stands for."""

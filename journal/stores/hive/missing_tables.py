@@ -18,8 +18,8 @@ from journal.model.segment import Segment
 from journal.model.store_session import Parameters
 from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
-from journal.stores.hive.connection import HiveConnection
-from journal.stores.hive.correlation_depth import is_deep, too_far
+from journal.stores.hive.client.connection import HiveConnection
+from journal.stores.hive.dialect.correlation_depth import is_deep, too_far
 from journal.stores.hive.tiers import SeenTiers
 
 _TAKES_NO_ROWS = frozenset(

@@ -24,7 +24,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.records import backups
 from journal.records import retired as retired_rows
 from journal.stores.hive import layout
-from journal.stores.hive.connection import HiveConnection, Row, partitions_text
+from journal.stores.hive.client.connection import HiveConnection, Row, partitions_text
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.object_names import made_us
 from journal.stores.hive.partition_pruning import Needed, listed_rows

@@ -17,7 +17,7 @@ from journal.records.schema import OF_HIVE_CATALOG
 from journal.sql.builders import fill
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import column
-from journal.stores.hive.types import HiveType
+from journal.stores.hive.dialect.types import HiveType
 
 CATALOG = frozenset(table.name for table in OF_HIVE_CATALOG)
 HELD = "held_"

@@ -23,18 +23,18 @@ from journal.model.segment import Manifest
 from journal.model.store_session import Parameters, RecordSession
 from journal.sql.substitution import put_in_place
 from journal.stores.hive import layout, shown_catalog
-from journal.stores.hive.current_views import ease_reading
+from journal.stores.hive.dialect.current_views import ease_reading
+from journal.stores.hive.dialect.enums import has_enum, is_enum
+from journal.stores.hive.dialect.json import note_json
+from journal.stores.hive.dialect.known_types import KnownTypes, has_nested
+from journal.stores.hive.dialect.moment_parts import note_moments
+from journal.stores.hive.dialect.nested import note_types
+from journal.stores.hive.dialect.numbers import note_numbers
+from journal.stores.hive.dialect.text import Template, rendered
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.enums import has_enum, is_enum
-from journal.stores.hive.json import note_json
-from journal.stores.hive.known_types import KnownTypes, has_nested
-from journal.stores.hive.moment_parts import note_moments
-from journal.stores.hive.nested import note_types
-from journal.stores.hive.numbers import note_numbers
 from journal.stores.hive.partition_pruning import Needed, needed
 from journal.stores.hive.queries import CATALOG, HELD, is_cte
 from journal.stores.hive.rows import HeldRelation, held_relation
-from journal.stores.hive.text import Template, rendered
 from journal.stores.hive.tiers import SeenTiers
 from journal.transactions.inlined_rows import InlinedRows
 

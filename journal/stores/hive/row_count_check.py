@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
 from journal.model.lazy_dataclass import dataclass
-from journal.stores.hive.connection import HiveConnection, Row
+from journal.stores.hive.client.connection import HiveConnection, Row
 from journal.stores.hive.sizes import Group, Size, count, question, read_sizes
 
 if TYPE_CHECKING:

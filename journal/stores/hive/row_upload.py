@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from journal.local_engine.session import DuckDBSession
 from journal.stores.hive import layout
-from journal.stores.hive.connection import HiveConnection
+from journal.stores.hive.client.connection import HiveConnection
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.missing_tables import append
 from journal.stores.hive.rows import HeldRelation, held_relation

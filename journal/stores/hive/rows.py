@@ -19,8 +19,8 @@ from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.sql.relations import column, ident
 from journal.stores.hive.bounds import check_bounds
+from journal.stores.hive.dialect.types import spark_type
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.types import spark_type
 
 _T = exp.DType
 _READ_ROWS = 10_000

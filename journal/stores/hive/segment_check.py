@@ -15,7 +15,7 @@ from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.sql.row_layout import counted_kinds, row_counts
 from journal.stores.hive import layout
-from journal.stores.hive.connection import HiveConnection
+from journal.stores.hive.client.connection import HiveConnection
 from journal.stores.hive.missing_tables import blaming, lacking
 
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from journal.model.schema import Table
 from journal.model.segment import Fields
 from journal.stores.hive import layout
-from journal.stores.hive.connection import HiveConnection
+from journal.stores.hive.client.connection import HiveConnection
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import append
 

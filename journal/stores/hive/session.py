@@ -34,11 +34,19 @@ from journal.model.store_session import (
 )
 from journal.sql.relations import column, ident
 from journal.sql.sql import cast
-from journal.stores.hive.connection import HiveConnection, Row
-from journal.stores.hive.cursor import Column
+from journal.stores.hive.client.connection import HiveConnection, Row
+from journal.stores.hive.client.cursor import Column
+from journal.stores.hive.dialect.literal_kinds import LiteralKinds, literal_kinds
+from journal.stores.hive.dialect.type_check import bound, check_zone, kinds_told
+from journal.stores.hive.dialect.types import (
+    INSTANT,
+    HiveType,
+    instants_in_zone,
+    kind_of,
+    whole_type,
+)
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.held_segments import HeldSegments
-from journal.stores.hive.literal_kinds import LiteralKinds, literal_kinds
 from journal.stores.hive.missing_tables import NOT_FOUND, explained
 from journal.stores.hive.partition_check import Presence
 from journal.stores.hive.partition_pruning import Needed
@@ -46,14 +54,6 @@ from journal.stores.hive.queries import HELD, as_json, failing_for_zero, labels_
 from journal.stores.hive.relation_router import RelationRouter
 from journal.stores.hive.store import HiveStore
 from journal.stores.hive.tiers import SeenTiers
-from journal.stores.hive.type_check import bound, check_zone, kinds_told
-from journal.stores.hive.types import (
-    INSTANT,
-    HiveType,
-    instants_in_zone,
-    kind_of,
-    whole_type,
-)
 
 _INCOMING = "incoming_rows"
 _NEAR = "rows_brought_near"

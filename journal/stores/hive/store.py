@@ -12,11 +12,11 @@ from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
 from journal.model.store_session import Parameters
-from journal.stores.hive.connection import HiveConnection as HiveConnection
+from journal.stores.hive.client.connection import HiveConnection as HiveConnection
+from journal.stores.hive.client.login import Server
+from journal.stores.hive.client.thrift_connection import ThriftConnection, pulse_of
+from journal.stores.hive.dialect.text import rendered
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.login import Server
-from journal.stores.hive.text import rendered
-from journal.stores.hive.thrift_connection import ThriftConnection, pulse_of
 
 _IDLE_MAX = 8
 _CHECK_AFTER_S = 30.0

@@ -28,10 +28,10 @@ from journal.sql.public_views import (
 from journal.sql.relations import Reader, business_outputs, ident
 from journal.sql.substitution import in_terms_of
 from journal.stores.hive import layout
-from journal.stores.hive.apache_nested import as_shown
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogDatabase
-from journal.stores.hive.current_views import ease_reading
+from journal.stores.hive.dialect.apache_nested import as_shown
+from journal.stores.hive.dialect.current_views import ease_reading
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.leases import Leases
 from journal.stores.hive.store import HiveConnection, HiveStore

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from journal.sql.array_text import dimensions
 from journal.sql.record_text import record_text
-from journal.stores.postgres.types import NUMERIC, WHOLE, arrow_type
+from journal.stores.postgres.dialect.types import NUMERIC, WHOLE, arrow_type
 
 _DIGITS_MAX = 38
 _MARK = {b"palimpsest": b"HUGEINT"}

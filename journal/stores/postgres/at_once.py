@@ -31,11 +31,11 @@ from journal.stores.postgres import buffered_trip, section
 from journal.stores.postgres.brief_queries import is_brief
 from journal.stores.postgres.catalog import READ_STATE, text_of_state
 from journal.stores.postgres.cursor import Alone
+from journal.stores.postgres.dialect.pivot import has_pivots
 from journal.stores.postgres.errors import lost_at_commit
 from journal.stores.postgres.fetching import HeldRows
 from journal.stores.postgres.one_trip import one_trip_text, run_in_one_trip
 from journal.stores.postgres.pipeline_cursor import FirstRow
-from journal.stores.postgres.pivot import has_pivots
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.group_commit import CancelToken, acquired, take

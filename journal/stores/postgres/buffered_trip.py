@@ -30,17 +30,17 @@ from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.sql.unique_keys import further_keys
 from journal.stores.postgres import flat, flat_conflicts, layout
+from journal.stores.postgres.adopt.stale_writes import lock_all
 from journal.stores.postgres.arrow import array_text
 from journal.stores.postgres.catalog import TAKE_LOCK
+from journal.stores.postgres.dialect.text import EpochOf, rendered
 from journal.stores.postgres.few_rows import FEW_ROWS_MAX, query_of_values
 from journal.stores.postgres.one_trip import STATE_IS
 from journal.stores.postgres.pipeline_cursor import Sent
 from journal.stores.postgres.public import shown_tiers
 from journal.stores.postgres.rows import columns_of, values_of
 from journal.stores.postgres.section import SectionResult
-from journal.stores.postgres.stale_writes import lock_all
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
-from journal.stores.postgres.text import EpochOf, rendered
 from journal.transactions.commit_plan import CommitPlan, commit_plan
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.head_tables import mine_of

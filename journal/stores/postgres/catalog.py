@@ -34,11 +34,11 @@ from journal.records.schema import (
     TRANSACTIONS,
 )
 from journal.records.statements import columns_of, execute, insert, rename_column, text_of
+from journal.stores.postgres.adopt.guards import guard_all
 from journal.stores.postgres.arrow import array_text
-from journal.stores.postgres.guards import guard_all
+from journal.stores.postgres.dialect.server_functions import statements
 from journal.stores.postgres.pipeline_cursor import FirstRow
 from journal.stores.postgres.privileges import PROTECT_ALL
-from journal.stores.postgres.server_functions import statements
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.transaction_rows import TransactionRow
 

@@ -27,10 +27,10 @@ from psycopg.pq.abc import PGresult
 from journal.files.tcp_keepalive import is_quiet
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.stores.postgres.dialect.types import NUMERIC, WHOLE
 from journal.stores.postgres.errors import translate
 from journal.stores.postgres.far_moments import FarContext
 from journal.stores.postgres.pipeline_cursor import CHUNK_ROWS, FirstRow, PipelineCursor, first_row
-from journal.stores.postgres.types import NUMERIC, WHOLE
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 

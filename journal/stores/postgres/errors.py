@@ -10,7 +10,7 @@ import re
 
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres import grants
-from journal.stores.postgres.unsupported_functions import lacking
+from journal.stores.postgres.dialect.unsupported_functions import lacking
 
 SEGMENT_LOST = "58M01"
 """The state of errors of a Greenplum coordinator that does not reach a segment."""

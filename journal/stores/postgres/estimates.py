@@ -14,9 +14,9 @@ from journal.model.schema import Table
 from journal.model.segment import Manifest
 from journal.sql.relations import ident
 from journal.sql.relations_flat import is_flat, journal_table
+from journal.stores.postgres.dialect.text import rendered
 from journal.stores.postgres.layout import head_table
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import rendered
 
 _LARGE = 10_000
 _PART_OF_TABLE = 0.1

@@ -23,8 +23,8 @@ from journal.stores.postgres.cursor import (
     names_of_columns,
     odd_places,
 )
+from journal.stores.postgres.dialect.types import type_name
 from journal.stores.postgres.far_moments import without_far
-from journal.stores.postgres.types import type_name
 
 
 @lru_cache(maxsize=1024)

@@ -15,8 +15,8 @@ import pyarrow as pa
 from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, interval_text
-from journal.stores.postgres.text import Text, rendered
-from journal.stores.postgres.types import sql_type
+from journal.stores.postgres.dialect.text import Text, rendered
+from journal.stores.postgres.dialect.types import sql_type
 
 FEW_ROWS_MAX = 200
 """More rows are sent once, into a temporary table whose size the server then knows."""

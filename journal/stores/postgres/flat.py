@@ -26,9 +26,9 @@ from journal.sql.relations import Output, column, ident, union_all, version_type
 from journal.sql.relations_flat import FLAT, current_rows
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.sql.sql import cast, data_type, expression
+from journal.stores.postgres.dialect.text import EXACT, exact, rendered
 from journal.stores.postgres.masks import segment_table, unmasked
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import EXACT, exact, rendered
 from journal.transactions.restamp import restamped_to
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)

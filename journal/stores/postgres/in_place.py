@@ -16,9 +16,9 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, TableName, fold
 from journal.sql.relations import ident
+from journal.stores.postgres.dialect.text import rendered
+from journal.stores.postgres.dialect.types import column_type
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import rendered
-from journal.stores.postgres.types import column_type
 
 
 @contextmanager

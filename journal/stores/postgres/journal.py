@@ -33,6 +33,7 @@ from journal.stores.postgres import catalog as rows_of
 from journal.stores.postgres import section
 from journal.stores.postgres.at_once import AtOnce
 from journal.stores.postgres.cursor import BEGIN_STATEMENT
+from journal.stores.postgres.dialect.text import PUBLIC_SCHEMA, rendered
 from journal.stores.postgres.errors import lost_at_commit, still_under_way
 from journal.stores.postgres.held_row_names import HeldRowNames
 from journal.stores.postgres.outcome import GONE, PATIENCE_S, pauses
@@ -40,7 +41,6 @@ from journal.stores.postgres.pool import PostgresStore
 from journal.stores.postgres.rows import drop_staged, show_rows, staged_table
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
-from journal.stores.postgres.text import PUBLIC_SCHEMA, rendered
 from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction, staged_files

@@ -23,13 +23,13 @@ from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of, insert_fields, journal_fields, rows_in_layout
 from journal.sql.sql import cast, data_type
 from journal.stores.postgres import flat
-from journal.stores.postgres.guards import guard
+from journal.stores.postgres.adopt.guards import guard
+from journal.stores.postgres.adopt.original_definition import texts_before
+from journal.stores.postgres.dialect.text import rendered
 from journal.stores.postgres.masks import mask_table, masked_keys, segment_table, unmasked
 from journal.stores.postgres.native_indexes import add_indexes
-from journal.stores.postgres.original_definition import texts_before
 from journal.stores.postgres.server import RANDOMLY, distributed_by
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import rendered
 
 __all__ = ["count_rows", "insert_fields", "mask_table", "masked_keys", "segment_table", "unmasked"]
 ONCE = "_once"

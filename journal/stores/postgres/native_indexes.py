@@ -20,9 +20,9 @@ from journal.model.schema import Column, Index, Table
 from journal.model.segment import Fields, Manifest
 from journal.sql.relations import column, ident
 from journal.sql.unique_keys import index_key, index_parameters
+from journal.stores.postgres.dialect.text import rendered
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import rendered
 
 _NOT_ORDERED = (*exp.DataType.NESTED_TYPES, exp.DType.JSON, exp.DType.JSONB, exp.DType.ARRAY)
 _IMMUTABLE = (

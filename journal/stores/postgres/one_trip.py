@@ -23,12 +23,12 @@ from journal.records.catalog_format import StateRow, stored_format
 from journal.records.schema import FORMAT, TRANSACTIONS
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import flat, layout
+from journal.stores.postgres.adopt.stale_writes import lock_all
 from journal.stores.postgres.arrow import array_text
 from journal.stores.postgres.catalog import TAKE_LOCK
+from journal.stores.postgres.dialect.text import Text, render, rendered
 from journal.stores.postgres.pipeline_cursor import Sent
-from journal.stores.postgres.stale_writes import lock_all
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
-from journal.stores.postgres.text import Text, render, rendered
 from journal.transactions.state import JournalState
 from journal.transactions.transaction_rows import TransactionRow
 

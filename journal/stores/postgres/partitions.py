@@ -17,9 +17,9 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
 from journal.model.segment import Fields
 from journal.sql.relations import ident
+from journal.stores.postgres.dialect.text import quoted_text, rendered, shortened
 from journal.stores.postgres.layout import create_rows
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import quoted_text, rendered, shortened
 
 _PARTS_MAX = 1000
 """So many partitions at most; the values that come first lie in the one for all others."""

@@ -18,14 +18,14 @@ from journal.model.schema import CatalogSnapshot, Column, Identity, Index, Table
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.unique_keys import index_parameters
-from journal.stores.postgres.original_definition import (
+from journal.stores.postgres.adopt.original_definition import (
     TextColumn,
     indexes_before,
     not_kept_from_before,
     same_columns,
     texts_before,
 )
-from journal.stores.postgres.text import quoted_text, rendered
+from journal.stores.postgres.dialect.text import quoted_text, rendered
 
 _WHOLE_NUMBERS = {"SMALLINT", "INT", "INTEGER", "BIGINT"}
 NextNumber = Callable[[Column, Identity], int]

@@ -20,10 +20,10 @@ from psycopg.types.string import TextLoader
 from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
 from journal.model.errors import Code, PalimpsestError
 from journal.model.version import SKEW_MAX_US
+from journal.stores.postgres.adopt.guards import A_GATEWAY
 from journal.stores.postgres.cursor import MonthsLoader, NarrowLoader
-from journal.stores.postgres.enums import Enums, creation, place_of, type_of
+from journal.stores.postgres.dialect.enums import Enums, creation, place_of, type_of
 from journal.stores.postgres.errors import is_starting, unreachable
-from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.outcome import Outcomes
 from journal.stores.postgres.server import ASK, Abilities, abilities
 from journal.stores.postgres.store import PostgresSession

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import TableName
+from journal.stores.postgres.dialect.text import quoted_text, shortened
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import quoted_text, shortened
 
 Key = tuple[str, str]
 """Schema and name as the database has them."""

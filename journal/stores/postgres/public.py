@@ -30,9 +30,9 @@ from journal.sql.public_views import (
 from journal.sql.relations import Output, Reader, business_outputs
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import in_place, privileges
-from journal.stores.postgres.original_definition import shown_as_before
+from journal.stores.postgres.adopt.original_definition import shown_as_before
+from journal.stores.postgres.dialect.text import PUBLIC_SCHEMA, shortened
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import PUBLIC_SCHEMA, shortened
 from journal.transactions.state import TableState
 
 

@@ -30,12 +30,12 @@ from journal.model.version import Version, VersionType
 from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
-from journal.stores.postgres.enums import Enums, enums_in
+from journal.stores.postgres.dialect.enums import Enums, enums_in
+from journal.stores.postgres.dialect.text import Text, rendered
+from journal.stores.postgres.dialect.types import column_type
 from journal.stores.postgres.few_rows import FEW_ROWS_MAX, INSTANT, ColumnValues
 from journal.stores.postgres.layout import count_rows, drop_rows, spread
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import Text, rendered
-from journal.stores.postgres.types import column_type
 
 
 def held_query(table: Table, query: Query, rows_max: int | None) -> Query:

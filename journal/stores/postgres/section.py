@@ -27,22 +27,15 @@ from journal.records.catalog_format import StateRow
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.sql.unique_keys import further_keys
-from journal.stores.postgres import (
-    classic_writers,
-    flat,
-    flat_conflicts,
-    layout,
-    public,
-    readers,
-    stale_writes,
-)
-from journal.stores.postgres import suppression_triggers as fencing
-from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
+from journal.stores.postgres import flat, flat_conflicts, layout, public
+from journal.stores.postgres.adopt import classic_writers, readers, stale_writes
+from journal.stores.postgres.adopt import suppression_triggers as fencing
+from journal.stores.postgres.adopt.adopt_ddl import TAKEN, bare, take_over
+from journal.stores.postgres.adopt.replaced_view import check_free
 from journal.stores.postgres.catalog import record_inline
 from journal.stores.postgres.estimates import refresh_estimates
 from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.native_indexes import follow_indexes
-from journal.stores.postgres.replaced_view import check_free
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts, references

@@ -13,7 +13,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.records.catalog_format import OLDEST_SERVER
 from journal.sql.relations import ident
-from journal.stores.postgres.text import shortened
+from journal.stores.postgres.dialect.text import shortened
 
 ASK = (
     "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class WHERE relname = 'gp_distribution_policy'"

@@ -21,7 +21,8 @@ from journal.model.version import Version
 from journal.records.catalog_format import StateRow
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
-from journal.stores.postgres import classic_writers, section
+from journal.stores.postgres import section
+from journal.stores.postgres.adopt import classic_writers
 from journal.stores.postgres.appending import append_to_head, appended_to
 from journal.stores.postgres.estimates import analyze
 from journal.stores.postgres.layout import drop_views, refresh_tiers

@@ -43,7 +43,19 @@ from journal.stores.postgres.cursor import (
     translated,
     whole_number,
 )
-from journal.stores.postgres.enums import Enums
+from journal.stores.postgres.dialect.enums import Enums
+from journal.stores.postgres.dialect.pivot import with_values
+from journal.stores.postgres.dialect.text import (
+    EpochOf,
+    Text,
+    cached_text,
+    numbered,
+    render,
+    rendered,
+    temporary,
+    unreplaced,
+)
+from journal.stores.postgres.dialect.types import oids_of_numbers, stored_type
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, unknown_outcome
 from journal.stores.postgres.fetching import FetchedRows
 from journal.stores.postgres.few_rows import (
@@ -63,19 +75,7 @@ from journal.stores.postgres.pipeline_cursor import (
     TooManyRows,
     first_row,
 )
-from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
-from journal.stores.postgres.text import (
-    EpochOf,
-    Text,
-    cached_text,
-    numbered,
-    render,
-    rendered,
-    temporary,
-    unreplaced,
-)
-from journal.stores.postgres.types import oids_of_numbers, stored_type
 
 _CONNECTED, _IDLE = int(pq.ConnStatus.OK), int(pq.TransactionStatus.IDLE)
 """As the library's connection has them: each statement asks, and its own words for them cost."""

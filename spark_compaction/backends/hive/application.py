@@ -14,13 +14,13 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import Parameters
-from journal.stores.hive.connection import HiveConnection, Row
-from journal.stores.hive.cursor import Column, plain_values
+from journal.stores.hive.client.connection import HiveConnection, Row
+from journal.stores.hive.client.cursor import Column, plain_values
+from journal.stores.hive.client.errors import cancelled, translate
+from journal.stores.hive.client.login import Server
+from journal.stores.hive.client.opening import spark_settings
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.errors import cancelled, translate
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.login import Server
-from journal.stores.hive.opening import spark_settings
 from spark_compaction.contract import Engine, silent
 
 _MODULE = "spark_compaction.engines.spark_sql"

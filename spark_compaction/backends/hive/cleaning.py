@@ -18,7 +18,7 @@ from journal.records import retired as retired_rows
 from journal.records.retired import RetiredRow
 from journal.records.schema import RETIRED
 from journal.stores.hive import layout
-from journal.stores.hive import plain as hive_plain
+from journal.stores.hive.adopt import plain as hive_plain
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.object_names import made_us

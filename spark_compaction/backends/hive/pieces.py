@@ -10,7 +10,7 @@ from sqlglot import exp
 from journal.model.segment import Fields, Segment, Tier
 from journal.sql.counting import Fingerprint
 from journal.sql.relations import column, ident, union_all
-from journal.stores.hive.connection import HiveConnection
+from journal.stores.hive.client.connection import HiveConnection
 from spark_compaction.backend import Piece
 
 

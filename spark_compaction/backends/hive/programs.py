@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from functools import partial
 
 from journal.model.schema import TableName
-from journal.stores.hive import adoption
-from journal.stores.hive.ejection import eject
+from journal.stores.hive.adopt import adoption
+from journal.stores.hive.adopt.ejection import eject
 from journal.stores.hive.inlining import flush_all
 from journal.stores.hive.journal import HiveJournal
 from journal.transactions.transaction_rows import Author

@@ -21,11 +21,11 @@ from journal.sql.counting import Fingerprint
 from journal.sql.relations import column
 from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
+from journal.stores.hive.adopt.plain import TAKEN
 from journal.stores.hive.catalog_db.catalog import RECORDS
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.object_names import origin_in
-from journal.stores.hive.plain import TAKEN
 from journal.stores.hive.session import HiveSession
 from spark_compaction.backends.hive.backup_transport import write_file
 from spark_compaction.backends.hive.key_partitions import key_kinds

@@ -24,7 +24,7 @@ from journal.sql.relations import Reader, column
 from journal.sql.relations_flat import FLAT, is_flat
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import as_committed, backup_segments, jobs, layout, pieces
-from journal.stores.postgres.guards import guard
+from journal.stores.postgres.adopt.guards import guard
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.backends.postgres.backup_transport import DatabaseTransport

@@ -22,9 +22,9 @@ from journal.sql.relations import ident, union_all
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.postgres import jobs, layout
+from journal.stores.postgres.adopt.suppression_triggers import hold_writers
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.suppression_triggers import hold_writers
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.postgres import searched, table_backups
 from spark_compaction.backends.postgres.segment_swap import WAIT

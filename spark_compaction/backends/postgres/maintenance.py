@@ -32,8 +32,8 @@ from journal.sql.relations import column
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of, present_keys
 from journal.stores.postgres import as_committed, backup_segments, flat, layout, pieces
-from journal.stores.postgres import exchange as exchanging
 from journal.stores.postgres import jobs as rows_of
+from journal.stores.postgres.adopt import exchange as exchanging
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.partitions import create_sealed
 from journal.stores.postgres.store import PostgresSession

@@ -8,8 +8,8 @@ from functools import partial
 
 from journal.model.schema import Table, TableName
 from journal.records.report import JobReport
-from journal.stores.postgres import adoption, indexing
-from journal.stores.postgres.ejection import eject
+from journal.stores.postgres.adopt import adoption, indexing
+from journal.stores.postgres.adopt.ejection import eject
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.transactions.transaction_rows import Author
 from spark_compaction.backends.postgres import maintenance as jobs

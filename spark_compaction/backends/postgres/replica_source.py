@@ -27,8 +27,8 @@ from journal.records.backups import Backup
 from journal.records.numbers import following_numbers
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed, layout
+from journal.stores.postgres.adopt.original_definition import texts_before
 from journal.stores.postgres.journal import DatabaseJournal
-from journal.stores.postgres.original_definition import texts_before
 from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.programs.file_copying import Bandwidth
 from spark_compaction.programs.replica_package import ReplicaPackage

@@ -11,9 +11,9 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.segment import Fields, Tier
 from journal.sql.relations import column, ident
+from journal.stores.postgres.dialect.text import shortened
 from journal.stores.postgres.layout import insert_fields
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import shortened
 from spark_compaction.backend import JoinedRows
 from spark_compaction.contract import Engine, Json, Progress
 from spark_compaction.programs.journal_rows import query_of

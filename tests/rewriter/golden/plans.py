@@ -16,8 +16,8 @@ from journal.model.plan import PointRequest, Query, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from journal.model.segment import Tier
 from journal.sql import dialects
-from journal.stores.hive import text as hive_text
-from journal.stores.postgres import text as postgres_text
+from journal.stores.hive.dialect import text as hive_text
+from journal.stores.postgres.dialect import text as postgres_text
 from rewriter.context import PlanForm, RewriteContext, TableScanInfo, TimePoint
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import PreviewStep, preview_plan

@@ -1,0 +1,1 @@
+"""Sessions with HiveServer2 and Spark's Thrift Server: login, statements, columns, errors."""

@@ -1,0 +1,1 @@
+"""The canonical dialect in the words of Spark and of Apache Hive. Runs nothing."""

@@ -1,0 +1,1 @@
+"""Tables that a database has already become journals, and plain tables again."""

@@ -1,0 +1,1 @@
+"""The canonical dialect in PostgreSQL's words: text, types, functions, formats. Runs nothing."""

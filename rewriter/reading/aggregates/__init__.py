@@ -1,0 +1,1 @@
+"""Queries whose aggregates are split into those of a base and of its changes."""

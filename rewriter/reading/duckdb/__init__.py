@@ -1,0 +1,1 @@
+"""What DuckDB's dialect means otherwise than PostgreSQL, on a store that is one."""

@@ -1,0 +1,1 @@
+"""Addresses of networks, inet and cidr, in words of stores that keep them as texts."""

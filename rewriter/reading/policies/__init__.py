@@ -1,0 +1,1 @@
+"""Row policies: which rows a role sees of the tables that a statement reads."""

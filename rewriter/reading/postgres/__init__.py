@@ -1,0 +1,1 @@
+"""What PostgreSQL's dialect means otherwise than the store, in words of the store."""

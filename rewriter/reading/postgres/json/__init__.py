@@ -1,0 +1,1 @@
+"""Documents of PostgreSQL: json and jsonb, their operators, functions and paths."""
