@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
+from pathlib import Path
 
 from tests.architecture.sources import PACKAGES, Source, sources
 
@@ -12,6 +14,7 @@ OURS = (*PACKAGES, "tests", "bench")
 LINES_MAX = 450
 TEST_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
+MODULES_MAX = 66
 
 BANNED = {
     r"\bTODO\b": "finish it, or open an issue",
@@ -36,6 +39,14 @@ def test_files_fit_their_subject() -> None:
         if lines > limit:
             too_long.append(f"{source.name}: {lines} lines, at most {limit}")
     assert not too_long, "split by noun or verb: " + "; ".join(too_long)
+
+
+def test_folders_have_room() -> None:
+    modules = Counter(str(Path(source.name).parent) for source in code_sources())
+    full = [
+        f"{f}: {n} modules, at most {MODULES_MAX}" for f, n in modules.items() if n > MODULES_MAX
+    ]
+    assert not full, "make folders by subject: " + "; ".join(full)
 
 
 def test_functions_fit_a_screen() -> None:
