@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import json
 import os
 import sys
 import threading
@@ -170,8 +171,6 @@ class LazyGroup(click.Group):
 
     def _main_as_json(self, *args: Any, **kwargs: Any) -> NoReturn:
         """As ``main``; what click says of wrong use is an object on stderr, as other errors are."""
-        import json
-
         try:
             found = super().main(*args, **kwargs | {"standalone_mode": False})
         except click.ClickException as error:

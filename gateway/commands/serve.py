@@ -264,11 +264,9 @@ def command(
                 ServerTls(tls_files, ())
             click.echo("the options are fine" if config is None else f"{config} is fine")
             return
-        target = url_of(url or warehouse)
         # Those who collect lines of JSON want no others.
-        quiet = others["log_format"] == "json"
-        with telling_if_made(url or warehouse, quiet=quiet):
-            opened = _acquire(target, config)
+        with telling_if_made(url or warehouse, quiet=others["log_format"] == "json"):
+            opened = _acquire(url_of(url or warehouse), config)
         allowed = limits_of(others)
         try:
             if others["begins_safe"]:

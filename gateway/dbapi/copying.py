@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gateway.errors import mapping
+from gateway.session.copies.stream_copies import StreamCopy, wrong_way
 from gateway.session.outcome import Row, StatementOutcome
-from gateway.session.stream_copies import StreamCopy, wrong_way
 from gateway.sharing.remote_session import RemoteSession
 
 if TYPE_CHECKING:

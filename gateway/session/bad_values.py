@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from gateway.session.copy_targets import copied_table
+from gateway.session.copies.copy_targets import copied_table
 from journal.local_engine.csv_errors import BadValue, first_bad_value, width_of
 from journal.model.errors import OF_VALUES, Code, PalimpsestError
 from journal.model.places import local_path

@@ -28,9 +28,9 @@ from gateway.session.cancellation import Cancellation
 from gateway.session.commit_names import CommitNames, known_outcome
 from gateway.session.constraint_checks import check_deferred
 from gateway.session.control_statements import run_control
+from gateway.session.copies.file_copies import is_copy, run_copy_from
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
-from gateway.session.file_copies import is_copy, run_copy_from
 from gateway.session.literal_templates import Templated, run_template
 from gateway.session.named_schemas import as_meant
 from gateway.session.notice_levels import without_unheard

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from gateway.access.ownership import with_owners
-from gateway.session.bulk_loads import without_suppressed
+from gateway.session.copies.bulk_loads import without_suppressed
+from gateway.session.copies.file_copies import export_rows
 from gateway.session.diagnosis import with_position
-from gateway.session.file_copies import export_rows
 from gateway.session.outcome import StatementOutcome
 from gateway.session.request import StatementRequest, digest
 from gateway.session.results import buffer_rows, streamed_rows

@@ -18,7 +18,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.procedures.procedures import no_table
 from gateway.session import typed_names
-from gateway.session.file_loads import failing, load_rows
+from gateway.session.copies.file_loads import failing, load_rows
 from gateway.session.operations import Advance as Told
 from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome

@@ -11,12 +11,12 @@ from sqlglot import exp
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from gateway.session.file_loads import failing
+from gateway.session.copies.file_loads import failing
+from gateway.session.copies.rejecting_loads import RejectingLoad, load_rejecting
 from gateway.session.operations import Advance as Told
 from gateway.session.operations import single_operation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.own_parameters import own_parameters
-from gateway.session.rejecting_loads import RejectingLoad, load_rejecting
 from gateway.session.session import Session
 from gateway.shell.files import (
     FileOptions,

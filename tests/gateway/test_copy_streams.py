@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import gateway
 from gateway.cli import main
-from gateway.session.copy_text import CopyFormat, rows_of_text, text_line
+from gateway.session.copies.copy_text import CopyFormat, rows_of_text, text_line
 from gateway.shell.shell import Shell
 
 ROWS = [(1, "x\ty", 1.5), (2, None, None), (3, "a\nb\\", None), (4, "", 0.0)]

@@ -22,10 +22,10 @@ from gateway.servers.pgwire.messages import BINARY, Field
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.types import JSON, element_type, field_of
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import copied_table
+from gateway.session.copies.copy_targets import copied_table
+from gateway.session.copies.stream_copies import no_rows
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
-from gateway.session.stream_copies import no_rows
 from journal.local_engine.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn

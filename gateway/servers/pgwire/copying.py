@@ -23,10 +23,10 @@ from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.stream import MessageStream
 from gateway.servers.pgwire.text_style import TextStyle
+from gateway.session.copies.stream_copies import StreamCopy, query_of, stream_of
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import Row, StatementOutcome
 from gateway.session.session import Session
-from gateway.session.stream_copies import StreamCopy, query_of, stream_of
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed

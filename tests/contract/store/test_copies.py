@@ -17,7 +17,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.session import file_loads
+from gateway.session.copies import file_loads
 from gateway.shell.files import import_file
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store

@@ -15,9 +15,9 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import copied_table
+from gateway.session.copies.copy_targets import copied_table
+from gateway.session.copies.file_loads import LoadSession, load_rows
 from gateway.session.diagnosis import file_error
-from gateway.session.file_loads import LoadSession, load_rows
 from gateway.session.outcome import StatementOutcome
 from gateway.wording import counted
 from journal.erasure.reject_files import kept_rejects

@@ -13,9 +13,9 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.bad_values import naming_bad_values
-from gateway.session.file_loads import LoadSession, failing, load_copy
+from gateway.session.copies.file_loads import LoadSession, failing, load_copy
+from gateway.session.copies.rejecting_loads import copy_rejecting
 from gateway.session.outcome import StatementOutcome
-from gateway.session.rejecting_loads import copy_rejecting
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.local_engine.file_session import file_session, write_batches
 from journal.model.errors import Code, PalimpsestError

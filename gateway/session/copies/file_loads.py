@@ -15,9 +15,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.config import Settings
-from gateway.session.bulk_loads import SKIP
 from gateway.session.cancellation import Cancellation
-from gateway.session.copy_targets import copied_table
+from gateway.session.copies.bulk_loads import SKIP
+from gateway.session.copies.copy_targets import copied_table
 from gateway.session.diagnosis import file_error
 from gateway.session.outcome import StatementOutcome
 from journal.local_engine.file_session import file_session

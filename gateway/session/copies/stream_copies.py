@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import copied_table
-from gateway.session.copy_text import (
+from gateway.session.copies.copy_targets import copied_table
+from gateway.session.copies.copy_text import (
     CopyFormat,
     check_forced,
     check_header,
