@@ -175,7 +175,7 @@ def not_done(
     ]
     return PalimpsestError(
         Code.UNKNOWN_FUNCTION,
-        f"operator does not exist: {what} of {' and '.join(named)}",
+        f"operator does not exist: {what} of {' and '.join(named) or 'inet and cidr'}",
         advice="cast what is an address to inet, and what is compared with it too",
         position=position_of(node),
     )

@@ -15,6 +15,7 @@ from journal.sql.network_calls import KEY
 from journal.sql.relations import column, ident
 from rewriter.name_resolution import position_of
 from rewriter.reading.network.types import NetworkTypes
+from rewriter.reading.visible_columns import ctes_in_reach, names_of_source, relations_of
 from rewriter.syntax.postgres_names import postgres_name
 
 _OUTSIDE = ("with_", "order", "limit", "offset")
@@ -31,7 +32,7 @@ def ordered_value(node: exp.Ordered, types: NetworkTypes) -> exp.Expr | None:
         return None
     if not isinstance(query, exp.Select) or node.parent is not query.args.get("order"):
         return by if isinstance(by, exp.Expr) else None
-    return _output(by, query) or by
+    return _output(by, query, types) or by
 
 
 def _is_ordered_outside(query: exp.Expr, types: NetworkTypes) -> bool:
@@ -41,7 +42,7 @@ def _is_ordered_outside(query: exp.Expr, types: NetworkTypes) -> bool:
     order = query.args.get("order")
     if order is None or not isinstance(query, exp.Select) or not query.args.get("group"):
         return False
-    values = [_output(term.this, query) for term in order.expressions]
+    values = [_output(term.this, query, types) for term in order.expressions]
     if any(value is None for value in values):
         return False
     return any(
@@ -56,12 +57,12 @@ def _is_distinct(query: exp.Expr | None) -> bool:
     return distinct is not None and distinct.args.get("on") is None
 
 
-def _output(by: exp.Expr, query: exp.Select) -> exp.Expr | None:
+def _output(by: exp.Expr, query: exp.Select, types: NetworkTypes) -> exp.Expr | None:
     """The output that a term of ORDER BY names; None for an expression of its own."""
     selects = query.selects
     if isinstance(by, exp.Literal) and by.is_int:
-        place = int(by.name)
-        return selects[place - 1].unalias() if 0 < place <= len(selects) else None
+        placed = _placed(int(by.name), query, types)
+        return None if placed is None else placed.unalias()
     if isinstance(by, exp.Column) and not by.table:
         for output in selects:
             if isinstance(output, exp.Alias) and fold(output.alias) == fold(by.name):
@@ -69,6 +70,41 @@ def _output(by: exp.Expr, query: exp.Select) -> exp.Expr | None:
                 return inner
     named = (o.unalias() for o in selects if o.unalias() == by)
     return next(named, None)
+
+
+def _placed(place: int, query: exp.Select, types: NetworkTypes) -> exp.Expr | None:
+    """The output at a place, counted from 1; the star whose columns cannot be told, if it is in
+    the way; None where there is none.
+    """
+    for output in query.selects:
+        columns = _starred(output, query, types) if output.is_star else [output]
+        if columns is None:
+            return output
+        if 0 < place <= len(columns):
+            return columns[place - 1]
+        place -= len(columns)
+    return None
+
+
+def _starred(star: exp.Expr, query: exp.Select, types: NetworkTypes) -> list[exp.Expr] | None:
+    """The columns that a star stands for; None where they cannot be told."""
+    bare = star.this if isinstance(star, exp.Column) else star
+    joins = query.args.get("joins") or ()
+    if any(bare.args.values()) or any(j.args.get("using") or j.method for j in joins):
+        return None
+    of = star.table if isinstance(star, exp.Column) else ""
+    found: list[exp.Expr] = []
+    known = ctes_in_reach(query, types.context)
+    for source in relations_of(query):
+        if of and fold(of) != fold(source.alias_or_name):
+            continue
+        names = names_of_source(source, types.context, known)
+        if not names:
+            return None
+        found += [column(name, source.alias_or_name) for name in names]
+    for made in found:
+        made.parent = query  # Types are told by the relations around a column.
+    return found
 
 
 def order_outside(query: exp.Expr, types: NetworkTypes) -> None:
@@ -99,17 +135,18 @@ def order_outside(query: exp.Expr, types: NetworkTypes) -> None:
         if inner.args.get(part) is not None:
             around.set(part, inner.args[part].pop())
     for term, kind in zip(around.args["order"].expressions, kinds, strict=True):
-        called = _name_of(term.this, first)
+        called = _name_of(term.this, first, types)
         if called is not None:
             value: exp.Expr = column(called)
             term.set("this", call(KEY, value) if kind else value)
     query.replace(around.from_(exp.alias_(exp.Subquery(this=inner), _ROWS, table=True), copy=False))
 
 
-def _name_of(by: exp.Expr, query: exp.Select) -> str | None:
+def _name_of(by: exp.Expr, query: exp.Select, types: NetworkTypes) -> str | None:
     """The name of the output that a term is; None for what is left as it is."""
     if isinstance(by, exp.Literal) and by.is_int:
-        return str(query.selects[int(by.name) - 1].alias_or_name)
+        placed = _placed(int(by.name), query, types)
+        return None if placed is None else str(placed.alias_or_name)
     if isinstance(by, exp.Column):
         return str(by.name)
     named = (output.alias_or_name for output in query.selects if output.unalias() == by)
@@ -118,7 +155,7 @@ def _name_of(by: exp.Expr, query: exp.Select) -> str | None:
 
 def _kind_of(by: exp.Expr, query: exp.Select, types: NetworkTypes) -> str | None:
     """The type of a term that is an address; ``?`` for one that cannot be told; else None."""
-    value = _output(by, query)
+    value = _output(by, query, types)
     if value is None and isinstance(by, exp.Column):
         named = (o for o in query.selects if fold(o.alias_or_name) == fold(by.name))
         value = next(named, None)

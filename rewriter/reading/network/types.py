@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, View, fold
+from journal.sql import dialects
 from journal.sql.network_text import CIDR, INET
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of, table_name
@@ -76,11 +77,13 @@ class NetworkTypes(ValueTypes):
         )
         found = {c.type for t in named if isinstance(t, Table) for c in t.columns}
         found |= {kind.sql(dialect="duckdb").upper() for kind in query.find_all(exp.DataType)}
-        is_view = any(
-            isinstance(self.context.catalog.get(table_name(t, self.context)), View)
+        views = [
+            view
             for t in query.find_all(exp.Table)
-        )
-        return (found & NETWORK) | (set(NETWORK) if is_view else set())
+            if isinstance(view := self.context.catalog.get(table_name(t, self.context)), View)
+        ]
+        of_views = (self.kinds_within(dialects.stored(view.query)) for view in views)
+        return (found & NETWORK).union(*of_views)
 
     def network(self, node: exp.Expr) -> str | None:
         """The type of an address; None for other values."""
@@ -149,12 +152,12 @@ def concerns_networks(tree: exp.Expr, context: RewriteContext) -> bool:
     if names_networks(tree):
         return True
     named = (context.catalog.get(table_name(t, context)) for t in tree.find_all(exp.Table))
-    return any(_holds_addresses(found) for found in named if found is not None)
+    return any(_holds_addresses(found, context) for found in named if found is not None)
 
 
-def _holds_addresses(found: Table | View) -> bool:
+def _holds_addresses(found: Table | View, context: RewriteContext) -> bool:
     if isinstance(found, View):
-        return True
+        return concerns_networks(dialects.stored(found.query), context)
     return any(INET in column.type for column in found.columns)
 
 

@@ -120,6 +120,24 @@ def test_rows_are_in_the_order_of_addresses(store: Store) -> None:
         assert [row[0] for row in con.execute(query).fetchall()] == found, condition
 
 
+def test_places_in_the_order_name_columns_of_stars(store: Store) -> None:
+    con = _table(store)
+    con.execute("CREATE VIEW v AS SELECT id, ip FROM h WHERE id IN (1, 4, 8, 9)")
+    con.execute("CREATE VIEW w AS SELECT * FROM v")
+    con.execute("CREATE TABLE p (a INTEGER PRIMARY KEY, b TEXT)")
+    con.execute("INSERT INTO p VALUES (2, 'x'), (1, 'y')")
+    con.execute("CREATE VIEW q AS SELECT * FROM p")
+    for sql in (
+        "SELECT * FROM v ORDER BY 2",
+        "SELECT w.* FROM w ORDER BY 2",
+        "SELECT DISTINCT * FROM w ORDER BY 2",
+        "SELECT x.id, x.* FROM p JOIN (SELECT * FROM v) AS x ON true WHERE a = 1 ORDER BY 3",
+    ):
+        assert [row[0] for row in con.execute(sql).fetchall()] == [1, 8, 9, 4], sql
+    assert con.execute("SELECT * FROM q ORDER BY 1").fetchall() == [(1, "y"), (2, "x")]
+    assert con.execute("SELECT * FROM q ORDER BY b DESC").fetchall() == [(1, "y"), (2, "x")]
+
+
 def test_equal_addresses_are_one_key(store: Store) -> None:
     con = store.connect(dialect="postgres", autocommit=True)
     con.execute("CREATE TABLE k (ip inet PRIMARY KEY, n INTEGER)")
