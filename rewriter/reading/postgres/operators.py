@@ -22,6 +22,7 @@ from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import truth_of, typed_constant
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres.bytes import bytes_of
+from rewriter.reading.postgres.rough_numbers import is_float
 from rewriter.reading.postgres.texts import has_own_text, joined_text, text_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
@@ -77,7 +78,7 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
             if is_array_text(text) and kind.endswith("[]"):
                 text.replace(read_array(text, kind))
     elif isinstance(node, exp.Round):
-        if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
+        if is_float(node.this, types):
             double = exp.cast(node.this, "DOUBLE", dialect="duckdb")
             node.replace(call("round_even", double, 0))
     else:
