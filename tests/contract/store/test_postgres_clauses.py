@@ -456,11 +456,19 @@ def test_a_grouped_key_determines_its_table(store: Store) -> None:
     for key in (("t.*", "t.id"), ("id AS i, name", "i"), ("t.id, name", "1")):
         assert con.execute(query.format(*key)).fetchall() == [(1, "x", 2), (2, "y", 0)]
     assert con.execute("SELECT v FROM u GROUP BY k, tid ORDER BY v").fetchall() == [(5,), (6,)]
-    con.execute("CREATE TABLE w (id INTEGER PRIMARY KEY, name VARCHAR)")
-    query = "SELECT (SELECT max(name) FROM w WHERE w.id = t.id), name FROM t JOIN u ON tid = t.id"
-    assert con.execute(f"{query} GROUP BY t.id").fetchall() == [(None, "x")]
     with pytest.raises(gateway.Error, match=r"GROUP BY|group by|aggregate"):
         con.execute("SELECT v FROM u GROUP BY tid")
+
+
+@pytest.mark.drifts(hive="Spark refuses a subquery on the row beside a GROUP BY without it")
+def test_a_grouped_key_determines_a_query_on_its_row(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for table in ("t", "w"):
+        con.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, name VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    con.execute("INSERT INTO w VALUES (2, 'z')")
+    query = "SELECT (SELECT max(name) FROM w WHERE w.id = t.id), name FROM t GROUP BY t.id"
+    assert con.execute(f"{query} ORDER BY name").fetchall() == [(None, "x"), ("z", "y")]
 
 
 @pytest.mark.also_on("hive")
