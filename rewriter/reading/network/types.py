@@ -12,7 +12,7 @@ from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects
 from journal.sql.network_text import CIDR, INET
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import position_of, table_name
+from rewriter.name_resolution import is_cte, position_of, table_name
 from rewriter.reading.value_types import UNKNOWN, ValueType, ValueTypes
 from rewriter.reading.visible_columns import relations_of
 
@@ -80,7 +80,8 @@ class NetworkTypes(ValueTypes):
         views = [
             view
             for t in query.find_all(exp.Table)
-            if isinstance(view := self.context.catalog.get(table_name(t, self.context)), View)
+            if not is_cte(t)
+            and isinstance(view := self.context.catalog.get(table_name(t, self.context)), View)
         ]
         of_views = (self.kinds_within(dialects.stored(view.query)) for view in views)
         return (found & NETWORK).union(*of_views)
@@ -151,7 +152,8 @@ def concerns_networks(tree: exp.Expr, context: RewriteContext) -> bool:
     """True where a value of a statement may be an address."""
     if names_networks(tree):
         return True
-    named = (context.catalog.get(table_name(t, context)) for t in tree.find_all(exp.Table))
+    tables = (t for t in tree.find_all(exp.Table) if not is_cte(t))
+    named = (context.catalog.get(table_name(t, context)) for t in tables)
     return any(_holds_addresses(found, context) for found in named if found is not None)
 
 
