@@ -13,6 +13,8 @@ from sqlglot import exp
 from journal.sql.builders import Part, call
 from journal.sql.network_text import CIDR, INET
 
+IS_ADDRESS = "is_address"
+"""Marks a cast to a type of addresses whose value is the text of one already."""
 KEY, DIGITS, PREFIX = "address_key", "address_digits", "address_prefix"
 """What addresses are ordered by; version and all bits; version and the bits of the network."""
 MASKLEN, FAMILY, HOST, TEXT = "address_masklen", "address_family", "address_host", "address_text"

@@ -15,7 +15,6 @@ from journal.sql import network_calls as calls
 from journal.sql.array_text import parse_array
 from journal.sql.network_text import CIDR, INET, address_of, network_key, network_text
 
-_IS_ADDRESS = "is_address"
 _SUFFIXES = {INET: "inet", CIDR: "cidr", f"{INET}[]": "inets", f"{CIDR}[]": "cidrs"}
 _ANY = "0.0.0.0/0"
 
@@ -51,7 +50,7 @@ class BoundAddresses:
         """The parameter in the place of a cast of one, or of a call of such; None for others."""
         if isinstance(node, exp.Cast):
             kind = node.to.sql(dialect="duckdb").upper()
-            is_read = type(node) is exp.Cast and _IS_ADDRESS not in node.meta
+            is_read = type(node) is exp.Cast and calls.IS_ADDRESS not in node.meta
             if not is_read or kind not in _SUFFIXES or not isinstance(node.this, exp.Placeholder):
                 return None
             return self._placeholder(node.this.name, kind, "")

@@ -236,15 +236,10 @@ def _is_of_addresses(node: exp.Expr) -> bool:
     return node.name.lower() in _WRITTEN_OUT
 
 
-_MASK = "split_part(x, '/', 2)"
-IS_ADDRESS = "is_address"
-"""Marks a cast to a type of addresses whose value is the text of one already."""
-
-
 def _read_by_cast(cast: exp.Cast) -> exp.Expr | None:
     kind, fails = cast.to.sql(dialect="duckdb").upper(), not isinstance(cast, exp.TryCast)
     element = kind.removesuffix("[]")
-    if element not in {INET, CIDR} or IS_ADDRESS in cast.meta:
+    if element not in {INET, CIDR} or calls.IS_ADDRESS in cast.meta:
         return None
     value = cast.this
     if isinstance(value, exp.Null):

@@ -7,7 +7,7 @@ read       the digits and the mask that a text of a client's means, and whether 
 
 from __future__ import annotations
 
-from journal.sql.network_text import CIDR, INET
+from journal.sql.network_text import CIDR, CLASSES, INET, MULTICAST
 from journal.sql.value_steps import Steps
 
 _NUMBER = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -32,11 +32,6 @@ _FOUR_AT_END = "[0-9]+[.][0-9.]+$"
 _HEXADECIMAL = "0123456789abcdef"
 _LETTERS = "GHIJKLMNOPQRSTUV"
 """They stand for the digits meanwhile, so that what replaces one is not replaced itself."""
-_CLASSES = (
-    "CASE WHEN {0} >= 240 THEN 32 WHEN {0} >= 224 THEN 8 WHEN {0} >= 192 THEN 24"
-    " WHEN {0} >= 128 THEN 16 ELSE 8 END"
-)
-_MULTICAST = 224
 
 
 def is_six(name: str) -> str:
@@ -179,10 +174,11 @@ def _mask_read(kind: str) -> str:
         # Without a mask all four numbers have to be there.
         return f"{given} WHEN v_ = 4 AND n_ = 4 THEN 32 WHEN v_ = 4 THEN 99 END"
     first = "CAST(split_part(h_, '.', 1) AS INTEGER)"
-    most = f"greatest({_CLASSES.format(first)}, 8 * n_)"
+    classes = " ".join(f"WHEN {first} >= {least} THEN {bits}" for least, bits in CLASSES)
+    most = f"greatest(CASE {classes} END, 8 * n_)"
     return (
         f"{given} WHEN v_ = 4 THEN"
-        f" (CASE WHEN {first} = {_MULTICAST} AND n_ = 1 THEN 4 ELSE {most} END) END"
+        f" (CASE WHEN {first} = {MULTICAST} AND n_ = 1 THEN 4 ELSE {most} END) END"
     )
 
 

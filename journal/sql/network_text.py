@@ -18,14 +18,16 @@ from journal.model.lazy_dataclass import dataclass
 
 INET, CIDR = "INET", "INET(CIDR)"
 """The types, as the catalog spells them: a ``cidr`` is the address of a network."""
-_NAMES = {INET: "inet", CIDR: "cidr"}
+NAMES = {INET: "inet", CIDR: "cidr"}
+"""What PostgreSQL calls them."""
 _WIDTH = {4: 32, 6: 128}
 _FOUR = re.compile(r"([0-9.]+?)(?:/([0-9]+))?")
 _HEXADECIMAL = re.compile(r"0[xX]([0-9a-fA-F]+)(?:/([0-9]+))?")
 _SIX = re.compile(r"([0-9a-fA-F:]+:)?((?:[0-9]+\.){1,3}[0-9]+)(/[0-9]+)?|([0-9a-fA-F:]+)(/[0-9]+)?")
-_CLASSES = ((240, 32), (224, 8), (192, 24), (128, 16), (0, 8))
+CLASSES = ((240, 32), (224, 8), (192, 24), (128, 16), (0, 8))
 """The first number of a network from which on it has so many bits, if it does not say how many."""
-_MULTICAST = 224
+MULTICAST = 224
+"""A network of this number alone has four bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class NetworkAddress:
 
 def is_network_kind(kind: str | None) -> bool:
     """True for the types of addresses and networks."""
-    return kind in _NAMES
+    return kind in NAMES
 
 
 def network_text(text: str, kind: str) -> str:
@@ -82,7 +84,7 @@ def address_of(text: str, kind: str) -> NetworkAddress:
     if found is None:
         raise PalimpsestError(
             Code.CONVERSION,
-            f'invalid input syntax for type {_NAMES[kind]}: "{text}"',
+            f'invalid input syntax for type {NAMES[kind]}: "{text}"',
             advice="write 10.0.0.1, 10.0.0.0/8 or 2001:db8::1",
         )
     if kind == CIDR and "1" in found.digits[found.bits :]:
@@ -124,8 +126,8 @@ def _of_parts(parts: list[int], mask: str | None, kind: str) -> NetworkAddress |
         return NetworkAddress(4, number, bits) if bits <= _WIDTH[4] and is_told else None
     if kind == INET:
         return NetworkAddress(4, number, _WIDTH[4]) if len(parts) == 4 else None
-    bits = max(next(b for first, b in _CLASSES if parts[0] >= first), 8 * len(parts))
-    return NetworkAddress(4, number, 4 if bits == 8 and parts[0] == _MULTICAST else bits)
+    bits = max(next(b for first, b in CLASSES if parts[0] >= first), 8 * len(parts))
+    return NetworkAddress(4, number, 4 if bits == 8 and parts[0] == MULTICAST else bits)
 
 
 def _six(text: str) -> NetworkAddress | None:

@@ -344,7 +344,7 @@ class ValueTypes:
             places = [place for place, c in enumerate(found.columns) if fold(c) == fold(name)]
             query = dialects.stored(found.query)
             if places and isinstance(query, exp.Query):
-                return self._at_place(query, places[0], depth)
+                return self._at_place(query, places[0], depth, name)
         return None
 
     def _renamed(
@@ -391,11 +391,16 @@ class ValueTypes:
                         return found
         return None
 
-    def _at_place(self, query: exp.Query, place: int, depth: int) -> ValueType | None:
+    def _at_place(
+        self, query: exp.Query, place: int, depth: int, name: str | None = None
+    ) -> ValueType | None:
+        """The type of the output at a place, by ``name`` where a star hides which one that is."""
         outputs = query.selects
         if place < len(outputs) and not any(o.is_star for o in outputs[: place + 1]):
             return self._of_output(query, outputs[place], depth)
-        names = output_names(query, self.context) or []
+        names = output_names(query, self.context)
+        if names is None:
+            return None if name is None else self._in_query(query, name, depth)
         is_told = place < len(names) and names.count(names[place]) == 1
         return self._in_query(query, names[place], depth) if is_told else None
 

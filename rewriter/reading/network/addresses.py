@@ -20,8 +20,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import copy_tree
 from journal.sql import network_calls as calls
 from journal.sql.builders import call, fill, variable
-from journal.sql.network_sql import IS_ADDRESS
-from journal.sql.network_text import CIDR, INET
+from journal.sql.network_text import CIDR, INET, NAMES
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type
@@ -41,7 +40,6 @@ from rewriter.reading.network.operators import spell_operators
 from rewriter.reading.network.orders import order_outside, ordered_value
 from rewriter.reading.network.types import (
     MIXED,
-    NAMES,
     OTHER,
     TEXTS,
     NetworkTypes,
@@ -140,11 +138,11 @@ def _cast(node: exp.Expr, types: NetworkTypes) -> None:
     if node.to.this is exp.DType.ARRAY and "INET" in node.to.sql(dialect="duckdb"):
         _cast_list(node, kind)
     elif node.to.this is exp.DType.INET:
-        if IS_ADDRESS in node.meta or isinstance(value, exp.Null):
+        if calls.IS_ADDRESS in node.meta or isinstance(value, exp.Null):
             return
         to = node.to.sql(dialect="duckdb").upper()
         if kind == to:
-            node.meta[IS_ADDRESS] = True
+            node.meta[calls.IS_ADDRESS] = True
             return
         known = {*TEXTS, INET, CIDR, OTHER, MIXED}
         if kind is not None and kind not in known and kind.partition("(")[0] not in TEXTS:
@@ -168,7 +166,7 @@ def _cast_list(node: exp.Cast, kind: str | None) -> None:
     """A list of texts as one of addresses."""
     to = node.to.sql(dialect="duckdb").upper()
     if kind == to:
-        node.meta[IS_ADDRESS] = True
+        node.meta[calls.IS_ADDRESS] = True
     if to.removesuffix("[]") not in NAMES or (is_of_network(kind) and kind not in {to, MIXED}):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -180,7 +178,7 @@ def _cast_list(node: exp.Cast, kind: str | None) -> None:
 
 def _united(node: exp.Expr, types: NetworkTypes) -> None:
     """The outputs of two queries: beside an address a network is an address."""
-    sides = [side.this for side in (node,)] + [node.expression]
+    sides = [node.this, node.expression]
     selects: list[exp.Select] = []
     for side in sides:
         inner = side
@@ -277,7 +275,7 @@ def _put(node: exp.Expr, made: exp.Expr, kind: str) -> None:
     node.replace(made)
     around = made if whole is node else whole
     found: exp.Expr = exp.Cast(this=exp.null(), to=exp.DataType.build(kind, dialect="duckdb"))
-    found.meta[IS_ADDRESS] = True
+    found.meta[calls.IS_ADDRESS] = True
     holder = exp.Alias(this=found, alias=ident(name)) if is_output else found
     around.replace(holder)
     found.set("this", around)
@@ -345,15 +343,8 @@ _OF_TEXTS = (
     *(exp.Repeat, exp.Pad, exp.StrPosition, exp.SplitPart, exp.Split, exp.StartsWith, exp.EndsWith),
     *(exp.Contains, exp.Unicode, exp.MD5, exp.RegexpLike, exp.RegexpFullMatch, exp.RegexpReplace),
     *(exp.RegexpExtract, exp.Collate, exp.Greatest, exp.Least, exp.GroupConcat, exp.ArgMin),
-    *(
-        exp.ArgMax,
-        exp.Quantile,
-        exp.ApproxQuantile,
-        exp.Median,
-        exp.PercentileDisc,
-        exp.ArrayMin,
-        exp.ArrayMax,
-    ),
+    *(exp.ArgMax, exp.Quantile, exp.ApproxQuantile, exp.Median, exp.PercentileDisc),
+    *(exp.ArrayMin, exp.ArrayMax),
 )
 _BY_ORDER = frozenset(
     "list_sort array_sort list_reverse_sort array_reverse_sort list_min list_max list_aggregate"

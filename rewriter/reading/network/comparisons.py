@@ -15,17 +15,16 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql import network_calls as calls
 from journal.sql.builders import call
-from journal.sql.network_sql import IS_ADDRESS
-from journal.sql.network_text import CIDR, INET, address_of, network_text
+from journal.sql.network_text import CIDR, INET, NAMES, address_of, network_text
 from rewriter.name_resolution import position_of
-from rewriter.reading.network.types import MIXED, NAMES, OTHER, NetworkTypes, without_brackets
+from rewriter.reading.network.types import MIXED, OTHER, NetworkTypes, without_brackets
 from rewriter.reading.postgres.rows import is_assignment
 
 
 def address(value: exp.Expr, kind: str) -> exp.Cast:
     """What is the text of an address, as a value of its type."""
     found = exp.Cast(this=value, to=exp.DataType.build(kind, dialect="duckdb"))
-    found.meta[IS_ADDRESS] = True
+    found.meta[calls.IS_ADDRESS] = True
     return found
 
 

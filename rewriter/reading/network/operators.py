@@ -17,12 +17,12 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql import network_calls as calls
 from journal.sql.builders import call
-from journal.sql.network_text import CIDR, INET, network_text
+from journal.sql.network_text import CIDR, INET, NAMES, network_text
 from journal.sql.relations import ident
 from rewriter.definitions.macros import called_macro
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
-from rewriter.reading.network.types import NAMES, NetworkTypes, without_brackets
+from rewriter.reading.network.types import NetworkTypes, without_brackets
 from rewriter.reading.value_kinds import WHOLE_KINDS
 
 _SIGNS: dict[type[exp.Expr], str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -12,7 +13,9 @@ from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects
 from journal.sql.network_text import CIDR, INET
 from rewriter.context import RewriteContext
+from rewriter.functions import function_name
 from rewriter.name_resolution import is_cte, position_of, table_name
+from rewriter.reading.past.time_travel import HISTORY_FUNCTIONS, history_call
 from rewriter.reading.value_types import UNKNOWN, ValueType, ValueTypes
 from rewriter.reading.visible_columns import relations_of
 
@@ -20,8 +23,6 @@ NETWORK = frozenset({INET, CIDR})
 OTHER, MIXED = "?other", "?network"
 """What is of no known type, and made of no address; what is made of one."""
 TEXTS = frozenset({"VARCHAR", "TEXT", "CHAR", "BPCHAR"})
-NAMES = {INET: "inet", CIDR: "cidr"}
-"""What PostgreSQL calls them."""
 TOLD = frozenset(
     "VARCHAR TEXT CHAR BPCHAR BOOLEAN SMALLINT INTEGER INT BIGINT DECIMAL DOUBLE FLOAT REAL DATE"
     " TIME TIMESTAMP TIMESTAMPTZ INTERVAL UUID BLOB JSON".split()
@@ -34,6 +35,9 @@ _HIDING = (exp.Pivot, exp.Unnest, exp.Explode, exp.Lateral, exp.Values)
 
 class NetworkTypes(ValueTypes):
     """Types of values, where what is not known is told apart by what it is made of."""
+
+    names = NETWORK
+    told = TOLD
 
     def of(self, node: exp.Expr, depth: int = 0) -> ValueType:
         """The type of an expression."""
@@ -54,10 +58,10 @@ class NetworkTypes(ValueTypes):
             return ValueType(kind=MIXED)
         return UNKNOWN if None in kinds else ValueType(kind=OTHER)
 
-    names = NETWORK
-    told = TOLD
-
     def _in_source(self, source: exp.Expr, name: str, depth: int) -> ValueType | None:
+        of_history = _of_history(source, self.context)
+        if isinstance(of_history, Table) and of_history.find(name) is not None:
+            return self.of_stored(of_history, name)
         if isinstance(source, exp.Unnest) and len(source.expressions) == 1:
             alias = source.args.get("alias")
             columns = alias.columns if isinstance(alias, exp.TableAlias) else []
@@ -72,19 +76,13 @@ class NetworkTypes(ValueTypes):
 
     def kinds_within(self, query: exp.Expr) -> set[str]:
         """The types of addresses that tables of a query have, and that it names."""
-        named = (
-            self.context.catalog.get(table_name(t, self.context)) for t in query.find_all(exp.Table)
-        )
-        found = {c.type for t in named if isinstance(t, Table) for c in t.columns}
-        found |= {kind.sql(dialect="duckdb").upper() for kind in query.find_all(exp.DataType)}
-        views = [
-            view
-            for t in query.find_all(exp.Table)
-            if not is_cte(t)
-            and isinstance(view := self.context.catalog.get(table_name(t, self.context)), View)
-        ]
-        of_views = (self.kinds_within(dialects.stored(view.query)) for view in views)
-        return (found & NETWORK).union(*of_views)
+        found = {kind.sql(dialect="duckdb").upper() for kind in query.find_all(exp.DataType)}
+        for named in _relations_named(query, self.context):
+            if isinstance(named, View):
+                found |= self.kinds_within(dialects.stored(named.query))
+            else:
+                found |= {stored.type for stored in named.columns}
+        return found & NETWORK
 
     def network(self, node: exp.Expr) -> str | None:
         """The type of an address; None for other values."""
@@ -152,9 +150,25 @@ def concerns_networks(tree: exp.Expr, context: RewriteContext) -> bool:
     """True where a value of a statement may be an address."""
     if names_networks(tree):
         return True
-    tables = (t for t in tree.find_all(exp.Table) if not is_cte(t))
-    named = (context.catalog.get(table_name(t, context)) for t in tables)
-    return any(_holds_addresses(found, context) for found in named if found is not None)
+    return any(_holds_addresses(found, context) for found in _relations_named(tree, context))
+
+
+def _relations_named(tree: exp.Expr, context: RewriteContext) -> Iterator[Table | View]:
+    """The tables and views that a statement reads, also those whose history it does."""
+    for node in tree.find_all(exp.Table):
+        if is_cte(node):
+            continue
+        found = _of_history(node, context) or context.catalog.get(table_name(node, context))
+        if found is not None:
+            yield found
+
+
+def _of_history(source: exp.Expr, context: RewriteContext) -> Table | View | None:
+    """The table that a source such as ``table_history('t')`` tells of; None for other sources."""
+    call = source.this if isinstance(source, exp.Table) else None
+    if not isinstance(call, exp.Anonymous) or function_name(call) not in HISTORY_FUNCTIONS:
+        return None
+    return context.catalog.get(table_name(history_call(call).table, context))
 
 
 def _holds_addresses(found: Table | View, context: RewriteContext) -> bool:

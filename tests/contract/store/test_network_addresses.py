@@ -138,6 +138,16 @@ def test_places_in_the_order_name_columns_of_stars(store: Store) -> None:
     assert con.execute("SELECT * FROM q ORDER BY b DESC").fetchall() == [(1, "y"), (2, "x")]
 
 
+def test_the_past_is_in_the_order_of_addresses(store: Store) -> None:
+    con = _table(store)
+    con.execute("CREATE VIEW v AS SELECT * FROM h FOR SYSTEM_TIME AS OF now()")
+    for source in ("v", "table_history('h')", "h FOR SYSTEM_TIME AS OF now()"):
+        query = f"SELECT id FROM (SELECT * FROM {source} WHERE id IN (1, 8, 9)) AS q ORDER BY ip"
+        assert con.execute(query).fetchall() == [(1,), (8,), (9,)], source
+        most = f"SELECT max(ip) FROM {source} WHERE id IN (2, 1)"
+        assert con.execute(most).fetchall() == [("10.0.0.1",)], source
+
+
 def test_equal_addresses_are_one_key(store: Store) -> None:
     con = store.connect(dialect="postgres", autocommit=True)
     con.execute("CREATE TABLE k (ip inet PRIMARY KEY, n INTEGER)")
