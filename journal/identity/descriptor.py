@@ -85,6 +85,17 @@ def parse_descriptor(text: str) -> tuple[DescriptorEntry, ...]:
         raise _descriptor_error(str(error)) from error
 
 
+def shown_descriptor(text: str, names: Mapping[str, str]) -> str:
+    """A stored descriptor with the columns' present ``names``, by physical ones; without the rest.
+
+    >>> shown_descriptor("email AS email LOWER, fax AS phone", {"email": "mail"})
+    'mail AS email LOWER'
+    """
+    entries = [e for e in parse_descriptor(text) if e.path.root in names]
+    shown = [replace(e, path=replace(e.path, root=names[e.path.root])) for e in entries]
+    return ", ".join(str(e) for e in shown)
+
+
 def _entry(text: str) -> DescriptorEntry:
     first, *words = _WORD.split(text)
     path = parse_path(first)

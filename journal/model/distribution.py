@@ -7,7 +7,7 @@ versions of a key lie together. Stores on one machine take no notice. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from journal.model.errors import Code, PalimpsestError
@@ -33,6 +33,11 @@ def lying_by(table: Table, known: Iterable[str]) -> tuple[str, ...]:
 def column_list(columns: Iterable[str]) -> str:
     """Names as the property lists them."""
     return ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+
+
+def shown_distribution(text: str, names: Mapping[str, str]) -> str:
+    """The property as it is kept, with the columns' present ``names``, by physical ones."""
+    return column_list(names.get(name, name) for name in _names(text))
 
 
 def with_distribution(table: Table, before: Table | None = None) -> Table:

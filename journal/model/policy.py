@@ -33,6 +33,7 @@ from journal.model.replication import Replication, read_replications, write_repl
 from journal.model.schema import Column, Table, fold
 
 PREFIX = "policy_"
+RETENTION_COLUMN = f"{PREFIX}retention_column"
 NONE = "none"
 """The value of a rule that is not to be taken from a wider scope."""
 SCHEDULE = "schedule_"
@@ -289,7 +290,7 @@ def with_physical_column(
 ) -> dict[str, str]:
     """Properties in which the retention column goes by its physical name, which never changes."""
     result = dict(properties)
-    key = next((n for n in result if fold(n) == f"{PREFIX}retention_column"), None)
+    key = next((n for n in result if fold(n) == RETENTION_COLUMN), None)
     if key is not None:
         named = {fold(c.name): c.physical for c in columns}
         result[key] = named.get(fold(result[key]), result[key])

@@ -17,6 +17,7 @@ from journal.sql.relations import collated, ident
 from journal.sql.sql import expression
 from journal.sql.unique_keys import index_parameters
 from rewriter.definitions.generated_values import present_value
+from rewriter.definitions.shown_properties import comment_option, with_options
 
 Constraint = tuple[str, str, Sequence[str]]
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|DECIMAL\([^)]*\)|[A-Za-z_][A-Za-z_0-9]*""")
@@ -134,7 +135,8 @@ def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = Fa
             parts.append(_foreign_key(reference))
     target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     schema = exp.Schema(this=target, expressions=parts)
-    return _create_statement(schema, "TABLE", None, temporary=temporary)
+    made = with_options(schema, table)
+    return _create_statement(made, "TABLE", None, temporary=temporary)
 
 
 def create_index(table: Table, index: Index) -> str:
@@ -205,6 +207,8 @@ def _column(table: Table, column: Column) -> exp.ColumnDef:
     if column.default is not None:
         default = dialects.stored(column.default)
         found.append(exp.DefaultColumnConstraint(this=default))
+    if column.comment is not None:
+        found.append(comment_option(column.comment))
     wrapped = [exp.ColumnConstraint(kind=c) for c in found]
     kind = exp.DataType.build(column.type, dialect="duckdb", udt=True)
     return exp.ColumnDef(this=ident(column.name), kind=kind, constraints=wrapped)

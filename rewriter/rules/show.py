@@ -22,6 +22,7 @@ from rewriter.definitions.descriptions import (
     describe_rows,
 )
 from rewriter.definitions.new_relations import wrong_kind
+from rewriter.definitions.shown_properties import shown_properties
 from rewriter.name_resolution import (
     OWN_SCHEMAS,
     SYSTEM_SCHEMAS,
@@ -74,7 +75,7 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
         case "POLICY":
             query = constant_rows(("policy", "value"), policy.policy_rows(_table(statement, reads)))
         case "TBLPROPERTIES":
-            query = constant_rows(("key", "value"), _table(statement, reads).properties)
+            query = constant_rows(("key", "value"), shown_properties(_table(statement, reads)))
         case "SCHEMAS":
             names = sorted(catalog.schemas.values())
             title = "Database" if context.dialect == "mysql" else "namespace"
