@@ -58,12 +58,13 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
         if table is not None:
             query = query.where("list_contains(tables, ?)", dialect="duckdb")
             name = table_name(connection, table)
-            known = connection.client_session.catalog.get(name)
+            session = connection.client_session
+            known = session.catalog.get(name)
             values.append(str(name if known is None else known.name))
             if known is None:
                 # A dropped table has commits, too; a misspelled one has none.
                 cursor.execute(query.limit(1).sql(dialect="duckdb"), values)
                 if cursor.fetchone() is None:
-                    raise no_table(name, is_view=False)
+                    raise no_table(name, session.catalog, session.settings.role)
         cursor.execute(query.sql(dialect="duckdb"), values)
         write_rows(cursor, connection, as_json=as_json)

@@ -209,7 +209,7 @@ def _table(session: Session, node: exp.Table) -> Table:
             advice=f"delete its rows; to erase from a table that it hides, write {name}",
         )
     if not isinstance(found, Table):
-        raise no_table(name, is_view=found is not None)
+        raise no_table(name, session.journal.state.catalog, session.settings.role)
     return found
 
 
@@ -255,7 +255,7 @@ def names_of(session: Session, tables: list[str]) -> frozenset[tuple[str, str]] 
         name = table_name(text, catalog, session.settings.schema)
         relation = catalog.get(name)
         if not isinstance(relation, Table):
-            raise no_table(name, is_view=relation is not None)
+            raise no_table(name, catalog, session.settings.role)
         found.add(name.key)
     return frozenset(found) or None
 

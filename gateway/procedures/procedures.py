@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gateway.session.typed_names import table_name
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Table
+from journal.model.schema import CatalogSnapshot, Table, TableName
+from journal.model.visibility import visible_to
+from rewriter.name_resolution import unknown_table
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -19,25 +21,22 @@ def find_tables(session: Session, name: str | None) -> list[Table]:
     catalog = session.journal.state.catalog
     if name is None:
         return list(catalog.tables())
-    found = catalog.get(table_name(name, catalog, session.settings.schema))
+    known = table_name(name, catalog, session.settings.schema)
+    found = catalog.get(known)
     if not isinstance(found, Table):
-        raise no_table(name, is_view=found is not None)
+        raise no_table(known, catalog, session.settings.role)
     return [found]
 
 
-def no_table(name: object, *, is_view: bool) -> PalimpsestError:
-    """The error for a name that is not a table."""
-    if is_view:
+def no_table(name: TableName, catalog: CatalogSnapshot, role: int | None) -> PalimpsestError:
+    """The error for a name that is not a table, with names like it that the role may see."""
+    if catalog.get(name) is not None:
         return PalimpsestError(
             Code.WRONG_OBJECT,
             f"{name} is a view, which keeps no rows of its own",
             advice="name the tables it reads; SHOW CREATE TABLE shows them",
         )
-    return PalimpsestError(
-        Code.UNKNOWN_TABLE,
-        f"table {name} does not exist",
-        advice="check the spelling; SHOW TABLES lists the tables",
-    )
+    return unknown_table(name, visible_to(catalog, catalog.rights_of(role)), None)
 
 
 def named_tables(session: Session, given: dict[str, Any]) -> list[Table]:

@@ -33,10 +33,11 @@ def returned_rows_spec(
     """
     from journal.erasure.erasure_spec import ErasureSpec
 
-    named = table_name(name, session.journal.state.catalog, session.settings.schema)
-    table = session.journal.state.catalog.get(named)
+    catalog = session.journal.state.catalog
+    named = table_name(name, catalog, session.settings.schema)
+    table = catalog.get(named)
     if not isinstance(table, Table):
-        raise no_table(named, is_view=table is not None)
+        raise no_table(named, catalog, session.settings.role)
 
     def find() -> pa.Table:
         return _keys(session, table, descriptor)

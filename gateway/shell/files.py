@@ -375,9 +375,10 @@ def table_name(connection: Connection, name: str) -> TableName:
 def named_table(connection: Connection, name: str) -> Table:
     """The table of a name as typed on the command line; raises UNKNOWN_TABLE or WRONG_OBJECT."""
     known = table_name(connection, name)
-    found = connection.client_session.catalog.get(known)
+    session = connection.client_session
+    found = session.catalog.get(known)
     if not isinstance(found, Table):
-        raise no_table(known, is_view=found is not None)
+        raise no_table(known, session.catalog, session.settings.role)
     return found
 
 

@@ -170,6 +170,29 @@ def test_types_and_procedures_that_are_misspelt(
     assert (None if position is None else position.column) == column
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CALL system.compact('orderss')",
+        "OPTIMIZE orderss",
+        "CALL system.backup('orderss', name => 'x')",
+    ],
+)
+def test_jobs_on_a_misspelt_table_name_those_that_their_user_sees(
+    con: Connection, sql: str
+) -> None:
+    con.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    con.execute("CREATE ROLE ann")
+    con.execute("GRANT MAINTAIN ON SYSTEM TO ann")
+    with pytest.raises(gateway.ProgrammingError) as raised:
+        con.execute(sql)
+    assert raised.value.advice == "did you mean main.orders?"
+    con.execute("SET ROLE ann")
+    with pytest.raises(gateway.ProgrammingError) as raised:
+        con.execute(sql)
+    assert "main.orders?" not in str(raised.value)
+
+
 def test_what_a_store_lacks_is_told_in_words_of_sql(con: Connection) -> None:
     with pytest.raises(gateway.NotSupportedError, match=r"this: TO_CHAR takes no FORMAT there"):
         con.execute("SELECT to_char(DATE '2024-01-02', 'YYYY')")

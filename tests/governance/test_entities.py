@@ -122,7 +122,7 @@ def test_f6_f50_what_is_referred_to_comes_first(root: Path) -> None:
     assert run.exit_code == 1
     assert "PAL-262 process daily-delays refers to dataset flights" in run.stderr
     lost = _run(root, "entity", "submit", _file(root, DATASET.replace("flights", "lost")))
-    assert "PAL-201 table lost does not exist" in lost.stderr
+    assert "PAL-201 table main.lost does not exist" in lost.stderr
 
 
 def test_f7_f8_an_update_ends_the_old_definition_and_keeps_it(root: Path) -> None:
