@@ -19,7 +19,7 @@ from journal.erasure import holds
 from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.guard import load_fence
 from journal.erasure.holds import Hold
-from journal.erasure.requests import ErasureRequest, looked_for
+from journal.erasure.requests import ErasureRequest, Outcome, looked_for
 from journal.local_engine.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -334,7 +334,9 @@ class HiveErasure:
             cleaning.reap(journal, connection)
             for request in purged:
                 left: list[str] = []
-                for table_id in sorted({t.table_id for t in request.targets}):
+                # What no search has looked into is not for this request to wait for.
+                searched = [t for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED]
+                for table_id in sorted({t.table_id for t in searched}):
                     left += self._remaining_partitions(connection, table_id, request.updated)
                 left += map(str, sweep_scratch())
                 if left:

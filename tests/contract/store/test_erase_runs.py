@@ -66,6 +66,20 @@ def test_each_run_is_a_row_of_jobs_and_tells_of_itself_alone(store: Store, url: 
 
 @pytest.mark.long
 @pytest.mark.also_on("hive")
+def test_a_request_does_not_wait_for_a_table_that_it_does_not_search(
+    store: Store, url: str
+) -> None:
+    with store.connect() as con:
+        con.execute("INSERT INTO other VALUES (1, 'x')")
+        con.execute("INSERT INTO other VALUES (2, 'y')")
+        con.execute("OPTIMIZE other")
+    _submit(url, ADA)
+    (done,) = _json(url, "erase", "run")
+    assert done["state"] == "COMPLETED", done
+
+
+@pytest.mark.long
+@pytest.mark.also_on("hive")
 def test_whoever_is_named_twice_is_told_the_request_that_waits(store: Store, url: str) -> None:
     first = _submit(url, ADA)["id"]
     again = _run(url, "erase", "submit", "--subject", f"email={ADA.upper()}")
