@@ -53,6 +53,13 @@ from journal.records.report import JobReport
     help="restore: the copy that holds backup.json, of any warehouse.",
 )
 @click.option(
+    "--create",
+    is_flag=True,
+    flag_value="true",
+    default=None,
+    help="restore --from: make the table as the copy defines it, if there is none.",
+)
+@click.option(
     "--retain", metavar="DURATION", help="vacuum: keep what jobs retired within this time."
 )
 @click.option("--now", metavar="TIME", help="retain: apply the policy as of this moment.")

@@ -10,6 +10,8 @@ from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from journal.records.report import JobReport
+from journal.transactions.reading import committed_state
+from rewriter.definitions.descriptions import create_index, create_table
 from spark_compaction.programs.archives import copy_archive
 from spark_compaction.programs.backup import BackupOptions, backup, drop
 
@@ -21,8 +23,16 @@ def _run(context: JobContext) -> JobReport:
         return drop(run, name)
     limit = context.given.duration("expires")
     expires_at = None if limit is None else limit.after(context.moment)
-    given = BackupOptions(name, expires_at, context.text("to"))
+    given = BackupOptions(name, expires_at, context.text("to"), _definition(context))
     return copy_archive(run, given) if context.flag("archive") else backup(run, given)
+
+
+def _definition(context: JobContext) -> tuple[str, ...]:
+    """The statements that make a table like this one, and its indexes."""
+    table, catalog = context.table, committed_state(context.session.journal).catalog
+    if table.materialized is not None:
+        return ()
+    return create_table(table, catalog), *(create_index(table, i) for i in table.indexes)
 
 
 def _check(given: Arguments) -> None:

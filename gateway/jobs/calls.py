@@ -40,8 +40,10 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> State
     kind = kinds.find_kind(name)
     given = bind_arguments(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
     named = "table" in given
-    tables = named_tables(session, given)
     dry_run = Arguments({"dry_run": given.pop("dry_run", False)}).flag("dry_run")
+    if kind.prepare is not None and given.get("table") is not None:
+        kind.prepare(session, str(given["table"]), Arguments(given), dry_run)
+    tables = named_tables(session, given)
     request = Request(name, given, dry_run=dry_run, named=named)
     runs = run_all(session, request, tables)
     raise_failed(runs)

@@ -113,6 +113,8 @@ class JobKind:
     - ``options``: the names of the arguments that it takes besides the table.
     - ``check``: raises for arguments that it cannot use, before any table's run begins.
     - ``concerns``: which tables a run over all tables takes; all where it is missing.
+    - ``prepare``: makes what a run on a table needs, by the name that the caller gives, before the
+      table is looked up; it is told whether the run is a dry one.
 
     >>> def run(context: JobContext) -> JobReport:
     ...     return JobReport(context.job_id, "count", str(context.table.name), "nothing")
@@ -126,3 +128,4 @@ class JobKind:
     options: tuple[str, ...] = ()
     check: Callable[[Arguments], object] | None = None
     concerns: Callable[[CatalogSnapshot, Table, Arguments], bool] | None = None
+    prepare: Callable[[Session, str, Arguments, bool], None] | None = None

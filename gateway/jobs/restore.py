@@ -7,6 +7,8 @@ write it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
 from gateway.jobs import distributed_restore
@@ -15,13 +17,19 @@ from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.restore_statement import difference_of, restore_transaction, write_difference
 from gateway.procedures.conditions import read_condition
+from gateway.session.typed_names import table_name
 from journal.model.duration import Duration, Unit
+from journal.model.errors import Code, PalimpsestError
 from journal.records.backups import Backup
 from journal.records.report import JobReport
 from journal.sql.relations import ident
 from spark_compaction.engines.local import LocalEngine
+from spark_compaction.programs import copies
 from spark_compaction.programs.backup_store import BackupStore
 from spark_compaction.programs.restore import RestoreOptions, restore
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
 
 _TRASH = Duration(30, Unit.DAYS)
 """How long what a restore replaces is kept, where the table's BACKUP policy says nothing."""
@@ -77,7 +85,43 @@ def _key(context: JobContext, text: str) -> exp.Expr:
     return exp.and_(*found)
 
 
+def _make_missing(session: Session, name: str, given: Arguments, dry_run: bool) -> None:
+    """Make the table of a copy by its definition, if ``create`` asks for it and it is not there.
+
+    Raises BACKUP for a copy of another table, or without a definition.
+    """
+    _check(given)
+    place, catalog = given.text("from"), session.journal.state.catalog
+    wanted = table_name(name, catalog, session.settings.schema)
+    if place is None or not given.flag("create") or catalog.get(wanted) is not None:
+        return
+    if session.transaction is not None and session.transaction.explicit:
+        raise PalimpsestError(
+            Code.ACTIVE_TRANSACTION,
+            "restore cannot make a table inside a transaction",
+            advice="COMMIT or ROLLBACK first: a job commits by itself",
+        )
+    if dry_run:
+        raise argument_error("a dry run makes no table", "leave dry_run out, or create")
+    copy, _ = copies.read(place)
+    if copy.table_name.casefold() != str(wanted).casefold():
+        raise _not_made(f"the copy is of {copy.table_name}", f"restore {copy.table_name}")
+    if not copy.definition:
+        why = "an earlier version made the copy, which holds no definition"
+        raise _not_made(why, "make the table by CREATE TABLE first")
+    for statement in copy.definition:
+        session.run_text(statement).close()
+    if session.transaction is not None:
+        session.commit()
+
+
+def _not_made(why: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.BACKUP, f"restore cannot make the table: {why}", advice=advice)
+
+
 def _check(given: Arguments) -> None:
+    if given.flag("create") and given.text("from") is None:
+        raise argument_error("create makes the table of a copy", "name its folder: from => ..")
     for name in ("backup", "from", "where", "key"):
         given.text(name)
     given.check_exclusive("where", "key")
@@ -88,6 +132,7 @@ KIND = JobKind(
     "restore",
     "bring back what a backup shows: the last known good one, or the one named",
     _run,
-    ("backup", "from", "where", "key"),
+    ("backup", "from", "where", "key", "create"),
     _check,
+    prepare=_make_missing,
 )

@@ -142,6 +142,10 @@ def run_named(
 
     ``advance`` is told the step, how many of its units are done, and of how many.
     """
+    prepare = kinds.find_kind(kind).prepare
+    if prepare is not None:
+        for name in tables:
+            prepare(session, name, Arguments(options), dry_run)
     found = {t.id: t for name in tables for t in find_tables(session, name)}
     request = Request(
         kind,

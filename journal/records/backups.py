@@ -45,7 +45,8 @@ class Backup:
 
     Of an archive only rows that are missing are restored. ``filters`` is the file with the filters
     of a copy, and ``of_store`` the kind of store that it is of, as they were read there. So are
-    ``sources`` of a copy that follows its table: the pieces that its files were made of, by file.
+    ``sources`` of a copy that follows its table: the pieces that its files were made of, by file;
+    and ``definition``, the statements that make such a table.
     ``is_whole`` is recorded of a copy once all of it is there: if it is not found then, it is out
     of reach, and no half that was killed.
     """
@@ -65,6 +66,7 @@ class Backup:
     of_store: str = "warehouse"
     is_whole: bool = False
     sources: Mapping[str, str] | None = None
+    definition: tuple[str, ...] = ()
 
     @property
     def listing(self) -> str:

@@ -26,18 +26,23 @@ _COPYING = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class BackupOptions:
-    """The name of a backup, and when it expires; ``place`` is where a copy goes."""
+    """The name of a backup, and when it expires; ``place`` is where a copy goes.
+
+    The copy keeps ``definition``, the statements that make a table like this one.
+    """
 
     name: str
     expires_at: datetime | None = None
     place: str | None = None
+    definition: tuple[str, ...] = ()
 
 
 def backup(run: BackupRun, given: BackupOptions) -> JobReport:
     """Name what the table consists of now, or copy it to a place."""
     naming = run.naming(given.name, BackupKind.NAMED, given.expires_at)
     if given.place is not None:
-        return _copy(run, naming, copies.full_place(run.transport.root, given.place))
+        place = copies.full_place(run.transport.root, given.place)
+        return _copy(run, naming, place, given.definition)
     if run.dry_run:
         return _planned(run, naming)
     return report(run, record(run, naming, is_whole=True), "done")
@@ -91,7 +96,7 @@ def forget(run: BackupRun, *names: str) -> None:
         session.commit()
 
 
-def _copy(run: BackupRun, naming: Naming, place: str) -> JobReport:
+def _copy(run: BackupRun, naming: Naming, place: str, definition: tuple[str, ...]) -> JobReport:
     refuse_hidden_rows(run)
     if run.dry_run:
         return _planned(run, naming)
@@ -105,6 +110,7 @@ def _copy(run: BackupRun, naming: Naming, place: str) -> JobReport:
             wanted = replace(
                 listed, name=naming.name, kind=naming.kind, expires_at=naming.expires_at
             )
+            wanted = replace(wanted, definition=definition)
             copied = copies.put_copy(run.transport, wanted, place, run.progress)
     finally:
         forget(run, listing.name)

@@ -170,6 +170,7 @@ def read(place: str) -> tuple[Backup, Table]:
             is_archive=found["is_archive"],
             filters=found.get("filters"),
             sources=found.get("sources"),
+            definition=tuple(found.get("definition", ())),
             of_store=found.get("store", "warehouse"),
             is_whole=True,
         )
@@ -356,6 +357,7 @@ def write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
         "is_archive": backup.is_archive,
         "store": backup.of_store,
         "filters": backup.filters,
+        "definition": backup.definition,
     }
     if backup.sources is not None:
         listed["sources"] = {n: s for n, s in backup.sources.items() if n in backup.paths}
