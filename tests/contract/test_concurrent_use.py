@@ -225,6 +225,7 @@ print(count, (peak() - before) // 1024)
 """
 
 
+@pytest.mark.long
 def test_two_million_rows_stream_in_bounded_memory(root: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],

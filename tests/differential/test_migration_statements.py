@@ -22,12 +22,14 @@ _FILES = {
     "triggers": 5000,
     "migrations": 0,
 }
+_LONG = frozenset({"migrations", "forms", "expressions", "triggers", "json_paths"})
+"""The files of many statements; `make test` shows those that are soon through."""
 SCRIPTS = [
     pytest.param(
         first,
         read_scripts(FIXTURES / f"{name}.sql"),
         id=name,
-        marks=[pytest.mark.long] if name == "migrations" else [],
+        marks=[pytest.mark.long] if name in _LONG else [],
     )
     for name, first in _FILES.items()
 ]

@@ -20,11 +20,17 @@ from tests.support.pages import Block, parts
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
+_LONG = frozenset({"replication", "privacy", "governance", "control-api"})
+"""Pages whose commands take longest, since each starts a program or waits for a server."""
+
+
 def _parameter(page: Path, part: list[Block]) -> Any:
     name = f"{page.relative_to(ROOT).as_posix()}:{part[0].line}"
     on_spark = any("+hive:" in block.code for block in part if block.is_run)
     # Spark's server takes a minute to begin; the other tests of Hive have it running.
     marks = [pytest.mark.timeout(900), pytest.mark.stores] if on_spark else []
+    if page.stem in _LONG:
+        marks.append(pytest.mark.long)
     return pytest.param(part, id=name, marks=marks)
 
 

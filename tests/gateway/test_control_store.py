@@ -45,6 +45,7 @@ def _names(*more: str) -> set[str]:
     return set(done.stdout.split()[1:])
 
 
+@pytest.mark.long
 def test_who_names_a_control_store_first_counts(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

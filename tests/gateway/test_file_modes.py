@@ -240,6 +240,7 @@ def test_an_empty_folder_becomes_private_and_a_shared_one_keeps_its_mode(open_pl
     assert stat.S_IMODE(shared.stat().st_mode) == 0o755
 
 
+@pytest.mark.long
 def test_rows_put_aside(open_place: Path) -> None:
     aside = open_place / "aside"
     aside.mkdir(mode=0o755)

@@ -83,6 +83,7 @@ _AS_THEY_ARE = (
 )
 
 
+@pytest.mark.first(16)
 @pytest.mark.parametrize("statement", [*_TEMPLATED, *_AS_THEY_ARE])
 def test_a_statement_means_what_its_text_says(con: Connection, statement: str) -> None:
     templated, written = _told_twice(con, [statement.format(k=k) for k in (1, 2, 3)])

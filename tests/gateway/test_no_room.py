@@ -232,6 +232,7 @@ def test_a_warehouse_that_vanishes_while_it_is_open(
             connection.execute(WRITES[0])
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("part", ["main", "main/people_journal", "_palimpsest/erasure"])
 def test_a_part_of_it_that_vanishes(

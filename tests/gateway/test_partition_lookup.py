@@ -20,6 +20,7 @@ def con(tmp_path: Path) -> Connection:
     return gateway.connect(f"palimpsest:///{tmp_path}/w", dialect="spark", autocommit=True)
 
 
+@pytest.mark.long
 @pytest.mark.first(1)
 @pytest.mark.parametrize("seed", in_tiers(range(5), {0, 1}))
 def test_rows_that_move_are_found_where_they_are(con: Connection, seed: int) -> None:

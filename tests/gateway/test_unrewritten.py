@@ -168,6 +168,7 @@ def test_a_clause_that_no_rule_reads_is_refused_at_its_place(
     assert unchanged.execute("SELECT k FROM t ORDER BY k").fetchall() == [(1,), (2,)]
 
 
+@pytest.mark.first(12)
 @pytest.mark.parametrize(
     "sql",
     [

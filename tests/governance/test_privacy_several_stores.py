@@ -116,6 +116,7 @@ def requests_in(folder: Path, name: str) -> list[tuple[Any, ...]]:
     return query(folder, name, "SELECT action, state FROM system.privacy_requests")
 
 
+@pytest.mark.long
 def test_an_erasure_is_one_request_and_reaches_each_store(
     control: Connection, tmp_path: Path
 ) -> None:

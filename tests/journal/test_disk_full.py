@@ -113,5 +113,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(tmp_path)], check=True, capture_output=True)
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_up_and_has_room_again(small_disk: Path, root: Path) -> None:
     _run(FILLED, small_disk, root)

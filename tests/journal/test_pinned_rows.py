@@ -41,6 +41,7 @@ def sealed(run: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
     return run
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize(
     "query",
     [

@@ -89,6 +89,7 @@ def _read_back(
     return builder.finish()
 
 
+@pytest.mark.first(10)
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("kind", {**PLAIN, **OTHERS})
 def test_filters_are_the_same(tmp_path: Path, kind: str, version: str) -> None:

@@ -39,6 +39,7 @@ def test_files_are_loaded_without_the_erased_ones(run: Client, tmp_path: Path) -
     assert [json.loads(told.output)[name] for name in ("rows", "skipped")] == [1, 1]
 
 
+@pytest.mark.long
 def test_people_who_are_named_stay_free_in_tables_that_are_denied(run: Client) -> None:
     suppressing.make(run)
     run.close()

@@ -64,6 +64,7 @@ def test_it_goes_with_its_connection(run: Client, connect: Callable[..., Client]
     assert connect().error("SELECT * FROM big")[1] == "42P01"
 
 
+@pytest.mark.long
 def test_dropped_rows_leave_no_file(run: Client) -> None:
     run("CREATE TEMP TABLE big AS SELECT range AS i FROM range(60000)")
     run("UPDATE big SET i = i + 1")
@@ -207,6 +208,7 @@ def test_what_it_cannot_be(run: Client) -> None:
     assert run("SELECT count(*) FROM main.t") == [(2,)]
 
 
+@pytest.mark.long
 def test_many_small_statements(run: Client) -> None:
     run("CREATE TEMP TABLE s (k INTEGER PRIMARY KEY, n INTEGER)")
     for key in range(60):

@@ -27,6 +27,7 @@ def _shapes(run: Client, query: str) -> str:
     return str(dict(run(f"EXPLAIN {query}"))["palimpsest_shapes"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "query",
     [

@@ -91,6 +91,7 @@ def test_digits_are_those_of_columns_and_casts(gateway: Connection, postgres: Co
     assert found[0] == found[1]
 
 
+@pytest.mark.first(18)
 @pytest.mark.parametrize(
     "text",
     [

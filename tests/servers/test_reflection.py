@@ -254,6 +254,7 @@ def test_comments_are_reflected(server: Server) -> None:
         engine.dispose()
 
 
+@pytest.mark.long
 def test_identities_are_reflected_and_autogenerate_finds_no_change(server: Server) -> None:
     metadata = sa.MetaData()
     for name, identity in (

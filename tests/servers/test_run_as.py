@@ -177,6 +177,7 @@ def test_a_proxy_runs_as_nobody_else(running: Running, way: Any, user: str) -> N
         ask("SELECT 1")
 
 
+@pytest.mark.long
 def test_refusals_stand_in_the_login_log(running: Running) -> None:
     for way in WAYS:
         with pytest.raises(REFUSED), way(running, "eve") as ask:

@@ -44,6 +44,7 @@ def test_six_queries_at_once_on_a_folder_that_nobody_has_open(root: Path) -> Non
     assert (code, said.split()) == (0, ["n", "8"])
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_each_command_works_beside_an_owner(root: Path, owner: Connection, tmp_path: Path) -> None:
     owner.execute("ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'b')")

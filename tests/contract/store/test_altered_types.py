@@ -33,6 +33,7 @@ def test_numbers_and_truths_become_other_ones(store: Store) -> None:
     assert con.execute("SELECT k FROM t WHERE NOT b AND d = -7").fetchall() == [(2,)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="its numbers are SQLite's")
 @pytest.mark.parametrize(
     ("dialect", "kind", "texts"),

@@ -41,6 +41,7 @@ def _change(con: Connection, chance: random.Random, there: dict[str, int]) -> No
     assert con.execute("SELECT v FROM t WHERE k = ?", (key,)).fetchall() == expected
 
 
+@pytest.mark.also_on("hive")
 def test_many_statements(store: Store) -> None:
     con, chance = store.connect(), random.Random(5)
     con.execute("CREATE TABLE t (k VARCHAR PRIMARY KEY, v INTEGER)")

@@ -48,6 +48,7 @@ def test_addresses_have_one_text(store: Store) -> None:
     ]
 
 
+@pytest.mark.also_on("hive")
 def test_what_is_no_address_is_refused(store: Store) -> None:
     con = _table(store)
     con.autocommit = True
@@ -138,6 +139,7 @@ def test_places_in_the_order_name_columns_of_stars(store: Store) -> None:
     assert con.execute("SELECT * FROM q ORDER BY b DESC").fetchall() == [(1, "y"), (2, "x")]
 
 
+@pytest.mark.also_on("hive")
 def test_the_past_is_in_the_order_of_addresses(store: Store) -> None:
     con = _table(store)
     con.execute("CREATE VIEW v AS SELECT * FROM h FOR SYSTEM_TIME AS OF now()")
@@ -148,6 +150,7 @@ def test_the_past_is_in_the_order_of_addresses(store: Store) -> None:
         assert con.execute(most).fetchall() == [("10.0.0.1",)], source
 
 
+@pytest.mark.also_on("hive")
 def test_equal_addresses_are_one_key(store: Store) -> None:
     con = store.connect(dialect="postgres", autocommit=True)
     con.execute("CREATE TABLE k (ip inet PRIMARY KEY, n INTEGER)")
@@ -172,6 +175,7 @@ def test_equal_addresses_are_one_key(store: Store) -> None:
     assert con.execute("SELECT count(*) FROM k WHERE ip <<= '10.0.0.0/16'").fetchall() == [(4,)]
 
 
+@pytest.mark.also_on("hive")
 def test_operators_and_functions_are_those_of_postgresql(store: Store) -> None:
     con = _table(store)
     for condition, found in (
@@ -212,6 +216,7 @@ def test_operators_and_functions_are_those_of_postgresql(store: Store) -> None:
         con.rollback()
 
 
+@pytest.mark.also_on("hive")
 def test_definitions_and_copies_keep_addresses(store: Store) -> None:
     con = _table(store)
     con.execute(
@@ -238,6 +243,7 @@ def test_definitions_and_copies_keep_addresses(store: Store) -> None:
     assert found == [(11, "10.0.0.1", "::1"), (18, "100.64.0.1/10", "::1")]
 
 
+@pytest.mark.also_on("hive")
 def test_texts_become_addresses_and_addresses_texts(store: Store) -> None:
     con = store.connect(dialect="postgres", autocommit=True)
     con.execute("CREATE TABLE e (k INTEGER PRIMARY KEY, a VARCHAR)")
@@ -256,6 +262,7 @@ def test_texts_become_addresses_and_addresses_texts(store: Store) -> None:
     ]
 
 
+@pytest.mark.also_on("hive")
 def test_joins_and_groups_go_by_addresses(store: Store) -> None:
     con = _table(store)
     query = "SELECT a.id, b.id FROM h a JOIN h b ON a.ip = b.net::inet ORDER BY 1, 2"

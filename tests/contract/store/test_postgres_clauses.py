@@ -421,6 +421,7 @@ def test_functions_in_sql_take_values(store: Store) -> None:
         assert con.execute(query).fetchall() == rows, query
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="SQLite tells no types of a query's columns")
 def test_views_compute_what_their_functions_say_now(store: Store) -> None:
     con = store.connect(dialect="postgres")

@@ -167,6 +167,7 @@ CAST_VALUES = (
 )
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has no functions of JSON")
 def test_values_are_cast_to_what_they_are(store: Store) -> None:
     con = store.connect(dialect="postgres")

@@ -89,6 +89,7 @@ def test_tables_that_others_refer_to_are_truncated_with_these(store: Store) -> N
     assert con.execute("SELECT count(*) FROM p").fetchone() == (0,)
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has no moments", hive="it keeps all digits")
 def test_columns_have_as_many_digits_of_seconds_as_their_types_say(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -172,6 +173,7 @@ def test_numbers_without_digits_are_written_without_zeros(store: Store) -> None:
         assert con.execute(query).fetchall() == wanted, query
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has no arrays")
 def test_elements_of_arrays_are_as_short_as_their_type_says(store: Store) -> None:
     con = store.connect(dialect="postgres")

@@ -78,6 +78,7 @@ def _refused(shop: Connection, said: str) -> None:
     assert said in run.error.message
 
 
+@pytest.mark.long
 def test_f40_the_target_shows_one_table_and_each_source_erases_in_its_part(
     zurich: Connection, berlin: Connection, office: Connection, other_store: Store
 ) -> None:

@@ -56,6 +56,7 @@ def test_a_clock_that_ran_ahead_once_makes_no_row_older(store: Store) -> None:
     assert rows(con, "SELECT id FROM t ORDER BY id") == [(1,), (3,)]
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.ERASURE)
 @pytest.mark.also_on("hive")
 def test_holds_keep_rows_and_tables(table: Connection) -> None:

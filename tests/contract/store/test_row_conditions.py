@@ -33,6 +33,7 @@ def _keys(con: Connection) -> list[int]:
     return [k for (k,) in con.execute("SELECT k FROM t ORDER BY k").fetchall()]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ERASURE)
 def test_holds_keep_what_a_query_finds(con: Connection, dialect: str) -> None:
     con.execute("PLACE HOLD ON t WHERE a / 10 = 3 REASON 'x'")
@@ -41,6 +42,7 @@ def test_holds_keep_what_a_query_finds(con: Connection, dialect: str) -> None:
     assert _keys(con) == [*_IN_EACH[dialect], 40]
 
 
+@pytest.mark.also_on("hive")
 def test_restores_take_what_a_query_finds(con: Connection, dialect: str) -> None:
     (version,) = con.execute("SELECT max(version) FROM system.transactions").fetchone() or ()
     con.execute("DELETE FROM t")

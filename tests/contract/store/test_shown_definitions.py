@@ -38,6 +38,7 @@ def test_options_of_the_journal_and_comments(store: Store) -> None:
     _check_made_again(con, "COMMENT 'it''s a table'", "'a b' = 'it''s'", "'_old'", "'BIGINT'")
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ERASURE)
 def test_descriptors_and_policies_name_columns_as_they_are_called_now(store: Store) -> None:
     con = store.connect()
@@ -54,6 +55,7 @@ def test_descriptors_and_policies_name_columns_as_they_are_called_now(store: Sto
     assert ("erasure", said.strip("'")) in _rows(con, "SHOW TBLPROPERTIES t")
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ERASURE)
 def test_what_identified_people_in_a_column_that_is_gone_is_left_out(store: Store) -> None:
     con = store.connect()
