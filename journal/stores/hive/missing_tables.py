@@ -47,7 +47,7 @@ def explained(
             return lacks
     for column in ast.find_all(exp.Column):
         name = fold(column.name)
-        is_meant = f"with name `{name}`" in fold(str(error))
+        is_meant = f'column "{name}" does not exist' in fold(str(error))
         if is_meant and name in columns and not column.table and is_deep(column):
             return too_far(column.name)
     return error

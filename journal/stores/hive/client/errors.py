@@ -7,6 +7,7 @@ server says besides, stack traces above all, is left out. Pure.
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.dialect.enums import INVALID
@@ -52,6 +53,12 @@ _APACHE_CODES = {
 }
 """Numbers that Apache Hive gives its errors."""
 _QUALIFIED = re.compile(r"with name (`[^`]+`)\.`")
+_UNRESOLVED = re.compile(
+    r"A column, variable, or function parameter with name (?P<column>(?:`[^`]+`\.?)+) cannot be"
+    r" resolved(?:\. Did you mean one of the following\? \[(?P<known>[^\]]*)\])?"
+    r"|Cannot resolve routine (?P<function>(?:`[^`]+`\.?)+) on search path"
+)
+"""How Spark names a column or a function that it does not find."""
 _CLASSES = {"22": Code.DATA, "42": Code.BIND, "0A": Code.NOT_SUPPORTED, "53": Code.OUT_OF_MEMORY}
 _LACKING = "does not have following privileges"
 _SETTING = re.compile(r"not in list of params that are allowed to be modified")
@@ -157,9 +164,39 @@ def translate(message: str) -> PalimpsestError:
         text = "a value does not fit the type it is cast to, or Hive would read it otherwise"
     text = _STATE.sub("", text.split("\n")[0].split("== SQL")[0]).strip(" .;:")
     text = re.sub(r":\d+:\d+$", "", text).strip(" .;")
+    # A place in the server's text is none in the statement of the client.
+    text = re.sub(r"[ .;]*line \d+ pos \d+$", "", text)
     code = code or Code.STORE
+    if (unresolved := _UNRESOLVED.match(text)) is not None:
+        return _unknown_name(code, unresolved)
     advice = _SETTINGS_ADVICE if _SETTING.search(message) else _ADVICE.get(code, "")
     return PalimpsestError(code, text or "the statement failed", advice=advice)
+
+
+def _unknown_name(code: Code, found: re.Match[str]) -> PalimpsestError:
+    """The error of a column or function that Spark does not find, as other stores word it."""
+    name = _last_part(found["column"] or found["function"])
+    if found["function"]:
+        return PalimpsestError(
+            code, f"function {name.lower()}() does not exist", advice=_ADVICE[Code.UNKNOWN_FUNCTION]
+        )
+    if code is Code.UNKNOWN_TABLE:
+        table = re.findall(r"`([^`]+)`", found["column"])[0]
+        said = f"table {table} does not exist"
+        return PalimpsestError(code, said, advice="FROM names no table or alias of this name")
+    # Spark lists every column there is; the gateway's own are none to write.
+    known = [_last_part(part) for part in re.findall(r"(?:`[^`]+`\.?)+", found["known"] or "")]
+    known = [part for part in known if not part.startswith("_palimpsest")]
+    close = get_close_matches(name, dict.fromkeys(known), n=3)
+    advice = "check the spelling; DESCRIBE shows the columns of a table"
+    if close:
+        advice = f"did you mean {' or '.join(close)}?"
+    return PalimpsestError(code, f'column "{name}" does not exist', advice=advice)
+
+
+def _last_part(path: str) -> str:
+    """The name itself of one with those of its relation, schema and database before it."""
+    return str(re.findall(r"`([^`]+)`", path)[-1])
 
 
 def _names_no_source(text: str) -> bool:
