@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
-from gateway.jobs.runs import JobRun, Request, run_all
+from gateway.jobs.runs import JobRun, Request, prepare, run_all
 from gateway.procedures.procedures import bind_arguments, named_tables
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
@@ -39,12 +39,11 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> State
         session.rollback()
     kind = kinds.find_kind(name)
     given = bind_arguments(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
-    named = "table" in given
     dry_run = Arguments({"dry_run": given.pop("dry_run", False)}).flag("dry_run")
-    if kind.prepare is not None and given.get("table") is not None:
-        kind.prepare(session, str(given["table"]), Arguments(given), dry_run)
+    options = {n: value for n, value in given.items() if n != "table"}
+    request = Request(name, options, dry_run=dry_run, named="table" in given)
+    prepare(session, request, [str(n) for n in (given.get("table"),) if n is not None])
     tables = named_tables(session, given)
-    request = Request(name, given, dry_run=dry_run, named=named)
     runs = run_all(session, request, tables)
     raise_failed(runs)
     return session.executor.table_outcome("CALL", _rows(runs))

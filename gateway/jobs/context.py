@@ -113,8 +113,8 @@ class JobKind:
     - ``options``: the names of the arguments that it takes besides the table.
     - ``check``: raises for arguments that it cannot use, before any table's run begins.
     - ``concerns``: which tables a run over all tables takes; all where it is missing.
-    - ``prepare``: makes what a run on a table needs, by the name that the caller gives, before the
-      table is looked up; it is told whether the run is a dry one.
+    - ``prepare``: makes what a run on a table needs before the table is looked up. It receives the
+      session, the table's name as the caller gave it, the arguments, and True for a dry run.
 
     >>> def run(context: JobContext) -> JobReport:
     ...     return JobReport(context.job_id, "count", str(context.table.name), "nothing")

@@ -20,9 +20,12 @@ from gateway.procedures.conditions import read_condition
 from gateway.session.typed_names import table_name
 from journal.model.duration import Duration, Unit
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import TableName, fold
 from journal.records.backups import Backup
 from journal.records.report import JobReport
 from journal.sql.relations import ident
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import parse
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_store import BackupStore
@@ -88,9 +91,9 @@ def _key(context: JobContext, text: str) -> exp.Expr:
 def _make_missing(session: Session, name: str, given: Arguments, dry_run: bool) -> None:
     """Make the table of a copy by its definition, if ``create`` asks for it and it is not there.
 
-    Raises BACKUP for a copy of another table, or without a definition.
+    All of the definition is made, or nothing. Raises BACKUP for a copy of another table, without a
+    definition, or with statements that do more than to make this table and its indexes.
     """
-    _check(given)
     place, catalog = given.text("from"), session.journal.state.catalog
     wanted = table_name(name, catalog, session.settings.schema)
     if place is None or not given.flag("create") or catalog.get(wanted) is not None:
@@ -104,15 +107,40 @@ def _make_missing(session: Session, name: str, given: Arguments, dry_run: bool) 
     if dry_run:
         raise argument_error("a dry run makes no table", "leave dry_run out, or create")
     copy, _ = copies.read(place)
-    if copy.table_name.casefold() != str(wanted).casefold():
+    if fold(copy.table_name) != fold(str(wanted)):
         raise _not_made(f"the copy is of {copy.table_name}", f"restore {copy.table_name}")
     if not copy.definition:
-        why = "an earlier version made the copy, which holds no definition"
-        raise _not_made(why, "make the table by CREATE TABLE first")
+        raise _not_made("the copy holds no definition", "make the table by CREATE TABLE first")
     for statement in copy.definition:
-        session.run_text(statement).close()
-    if session.transaction is not None:
-        session.commit()
+        _check_makes(wanted, statement, session)
+    session.run_text("BEGIN").close()
+    try:
+        for statement in copy.definition:
+            session.run_text(statement).close()
+    except BaseException:
+        session.rollback()
+        raise
+    session.commit()
+
+
+def _check_makes(wanted: TableName, statement: str, session: Session) -> None:
+    """Raise BACKUP unless a statement, which anybody may have written, makes a table or its index.
+
+    ``wanted`` names the table.
+    """
+    parsed = parse(statement, "duckdb", session.settings.limits)
+    made = parsed[0].statement if len(parsed) == 1 else None
+    ast = made.ast if isinstance(made, SqlStatement) else None
+    if isinstance(ast, exp.Create) and ast.expression is None:
+        node = ast.this.args.get("table") if isinstance(ast.this, exp.Index) else ast.this
+        node = node.this if isinstance(node, exp.Schema) else node
+        is_named = isinstance(node, exp.Table) and TableName(node.db, node.name).key == wanted.key
+        if is_named and ast.args["kind"] in {"TABLE", "INDEX"} and not ast.args.get("replace"):
+            return
+    raise _not_made(
+        f"its definition holds another statement than those that make {wanted}",
+        "somebody has changed backup.json: take another copy, or make the table by CREATE TABLE",
+    )
 
 
 def _not_made(why: str, advice: str) -> PalimpsestError:

@@ -142,11 +142,6 @@ def run_named(
 
     ``advance`` is told the step, how many of its units are done, and of how many.
     """
-    prepare = kinds.find_kind(kind).prepare
-    if prepare is not None:
-        for name in tables:
-            prepare(session, name, Arguments(options), dry_run)
-    found = {t.id: t for name in tables for t in find_tables(session, name)}
     request = Request(
         kind,
         options,
@@ -156,7 +151,21 @@ def run_named(
         units=units,
         progress=advance,
     )
+    prepare(session, request, tables)
+    found = {t.id: t for name in tables for t in find_tables(session, name)}
     return run_all(session, request, list(found.values()) or find_tables(session, None))
+
+
+def prepare(session: Session, request: Request, names: Sequence[str]) -> None:
+    """Make what runs on tables of these names need, before the tables are looked up.
+
+    Raises UNKNOWN_FUNCTION for an unknown kind, SETTING_VALUE for arguments that it does not take.
+    """
+    kind = kinds.find_kind(request.kind)
+    _check_options(kind, request)
+    if kind.prepare is not None:
+        for name in names:
+            kind.prepare(session, name, Arguments(request.options), request.dry_run)
 
 
 def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[JobRun]:

@@ -21,8 +21,10 @@ from journal.sql.relations_flat import FLAT, STALE_WRITES
 
 _OF_STORES = frozenset({FLAT, STALE_WRITES, ON_COMMIT, copied_rows.PROPERTY})
 """What the gateway notes of one table, and what only ADOPT gives."""
-_TAKEN = "taken_"
-"""How the names begin of what an adopted table gets back when it leaves."""
+_TAKEN = frozenset(
+    f"taken_{part}" for part in ("from", "view", "owner", "indexes", "texts", "not_kept")
+)
+"""What an adopted table gets back when it leaves."""
 
 
 def shown_properties(table: Table) -> tuple[tuple[str, str], ...]:
@@ -44,7 +46,7 @@ def with_options(target: exp.Expr, table: Table) -> exp.Expr:
     properties = [
         exp.EQ(this=exp.Literal.string(name), expression=exp.Literal.string(text))
         for name, text in stated
-        if text and name not in _OF_STORES and not name.startswith(_TAKEN)
+        if text and name not in _OF_STORES | _TAKEN
     ]
     if table.comment is not None:
         target = exp.Introducer(this=target, expression=comment_option(table.comment))

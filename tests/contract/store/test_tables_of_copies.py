@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,53 @@ def test_what_cannot_be_made_is_refused(store: Store, other_store: Store, tmp_pa
     with pytest.raises(gateway.Error, match="create makes the table of a copy"):
         con.execute("CALL system.restore('t', create => true)")
     manifest = copy / "backup.json"
-    manifest.write_text(manifest.read_text().replace('"definition"', '"another"'))
+    held = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**held, "definition": []}))
     with pytest.raises(gateway.Error, match="holds no definition"):
         con.execute(asked.format("t", copy, ""))
     assert con.execute("SHOW TABLES").fetchall() == []
+
+
+@pytest.mark.also_on("postgres", "hive")
+@pytest.mark.parametrize(
+    "written",
+    [
+        "DROP TABLE kept",
+        "CREATE TABLE kept (a INTEGER)",
+        "CREATE OR REPLACE TABLE kept (a INTEGER)",
+        "CREATE TABLE {t} AS SELECT * FROM kept",
+        "CREATE UNIQUE INDEX i ON kept (a)",
+        "CREATE VIEW {t} AS SELECT * FROM kept",
+        "SELECT 1; DROP TABLE kept",
+        "",
+    ],
+)
+def test_a_copy_that_somebody_changed_runs_no_other_statement(
+    store: Store, other_store: Store, tmp_path: Path, written: str
+) -> None:
+    _, copy = _copied(store, tmp_path / "copies")
+    con = other_store.connect()
+    con.execute("CREATE TABLE kept (a INTEGER)")
+    manifest = copy / "backup.json"
+    held = json.loads(manifest.read_text())
+    named = copy.parent.name
+    manifest.write_text(json.dumps({**held, "definition": [written.format(t=named)]}))
+    with pytest.raises(gateway.Error, match="holds another statement") as raised:
+        con.execute(f"CALL system.restore('t', from => '{copy}', create => true)")
+    assert raised.value.code == "PAL-705"
+    assert con.execute("SHOW TABLES").fetchall() == [("kept",)]
+
+
+def test_a_definition_is_made_as_a_whole_or_not_at_all(
+    store: Store, other_store: Store, tmp_path: Path
+) -> None:
+    _, copy = _copied(store, tmp_path / "copies")
+    con = other_store.connect()
+    con.execute("CREATE TABLE kept (a INTEGER)")
+    con.execute("CREATE INDEX by_note ON kept (a)")
+    with pytest.raises(gateway.Error, match="by_note"):
+        con.execute(f"CALL system.restore('t', from => '{copy}', create => true)")
+    assert con.execute("SHOW TABLES").fetchall() == [("kept",)]
+    con.execute("DROP INDEX by_note")
+    con.execute(f"CALL system.restore('t', from => '{copy}', create => true)")
+    assert con.execute("SELECT * FROM t ORDER BY id").fetchall() == _ROWS
