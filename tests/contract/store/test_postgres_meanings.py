@@ -291,7 +291,6 @@ def test_places_in_arrays_count_from_one_and_not_from_the_end(store: Store) -> N
 
 
 @pytest.mark.also_on("hive")
-@pytest.mark.drifts(toy="it has other functions")
 def test_rows_that_are_partly_null_and_small_numbers(store: Store) -> None:
     con = store.connect(dialect="postgres")
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j INTEGER)")

@@ -451,7 +451,6 @@ def test_texts_beside_arrays_are_arrays(store: Store) -> None:
     assert raised.value.sqlstate == "22P02"
 
 
-@pytest.mark.drifts(toy="it has no series")
 def test_a_series_has_the_name_of_its_alias(store: Store) -> None:
     con = store.connect(dialect="postgres")
     for query, name in (
