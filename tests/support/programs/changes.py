@@ -45,9 +45,10 @@ class Change:
 
 def random_change(rng: random.Random, table: Table, fresh: Fresh) -> Change:
     """Return a change of a table; its indexes go before, as DuckDB changes none that has any."""
-    bare = replace(table, indexes=())
-    dropped = tuple(Step(f"DROP INDEX IF EXISTS {SCHEMA}.{i.name}") for i in table.indexes)
-    if dropped and rng.random() < 0.5:
+    gone = (*table.indexes, *table.dropped)
+    bare = replace(table, indexes=(), dropped=gone)
+    dropped = tuple(Step(f"DROP INDEX IF EXISTS {SCHEMA}.{i.name}") for i in gone)
+    if table.indexes and rng.random() < 0.5:
         return Change(dropped, bare)
     made = rng.choice(_SHAPES)(rng, bare, fresh) or _add_column(rng, bare, fresh)
     return replace(made, steps=(*dropped, *made.steps))

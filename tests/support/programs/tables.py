@@ -105,7 +105,8 @@ class Index:
 class Table:
     """A table: its unqualified name, columns, primary key and UNIQUE keys (column names).
 
-    Of its indexes a unique one may have failed to be made, since rows were alike.
+    Of its indexes a unique one may have failed to be made, since rows were alike; one that was
+    dropped may be there again, since the transaction failed.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Table:
     uniques: tuple[tuple[str, ...], ...]
     mark: str = ""
     indexes: tuple[Index, ...] = ()
+    dropped: tuple[Index, ...] = ()
 
     @property
     def reference(self) -> str:
