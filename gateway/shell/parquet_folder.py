@@ -37,10 +37,16 @@ def read_parquet_folder(place: Path) -> ParquetFolder:
     Raises FILE_ACCESS where there is none or one is no Parquet file, NOT_SUPPORTED for a table
     format, and TYPE_MISMATCH where two files have a column of one name and of different types.
     """
+    if not place.exists():
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"there is no file or folder {place}",
+            advice="check the spelling; a relative path begins at the folder you are in",
+        )
     _refuse_table_formats(place)
     found = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
     files = [f for f in found if not _is_hidden(f.relative_to(place))]
-    if not files or not place.exists():
+    if not files:
         raise PalimpsestError(
             Code.FILE_ACCESS,
             f"{place} holds no Parquet files",

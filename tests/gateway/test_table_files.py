@@ -55,6 +55,8 @@ def test_what_cannot_be_adopted_or_ejected(tmp_path: Path) -> None:
         with pytest.raises(gateway.Error) as raised, mapping():
             adopt_files(con, "t", tmp_path / "empty", [], run=True)
         assert "no Parquet files" in str(raised.value)
+        with pytest.raises(gateway.Error, match="no file or folder"), mapping():
+            adopt_files(con, "t", tmp_path / "missing", [], run=True)
         with pytest.raises(gateway.ProgrammingError), mapping():
             eject_files(con, "t", tmp_path / "out", run=True)
 

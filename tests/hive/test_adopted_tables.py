@@ -14,7 +14,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt, eject
-from journal.model.errors import PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import TableName
 from journal.stores.hive.adopt import ejection
 from journal.stores.hive.adopt.adoption import HiveAdoption, planned
@@ -250,3 +250,24 @@ def test_a_killed_adoption_is_finished_by_the_next(outside: Outside) -> None:
     assert planned(journal, raw, asked).source.name == "people_adopted"
     adopt(outside.con.session, "hr.people", ("id",), CLASSIC, run=True)
     assert outside.run("SELECT count(*) FROM hr.people") == [(3,)]
+
+
+@pytest.mark.parametrize("run", [False, True])
+def test_a_folder_that_the_server_cannot_read_is_named(
+    outside: Outside, tmp_path: Path, run: bool
+) -> None:
+    con = outside.con
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "a.parquet").write_text("x")
+    for folder, said in (
+        (f"file://{tmp_path}/missing", "the server finds no Parquet files in {}"),
+        (f"file://{broken}", "a file in {} is no Parquet file, or is damaged: "),
+        ("hdfs://nowhere.invalid/lake", "the server cannot read {}: unknown host: "),
+    ):
+        with pytest.raises(PalimpsestError) as raised:
+            adopt(con.session, "hr.lake", ("id",), CLASSIC, run=run, folder=folder)
+        assert raised.value.code is Code.FILE_ACCESS
+        assert raised.value.message.startswith(said.format(folder))
+        assert raised.value.advice
+    assert outside.raw.tables_of(outside.hr) == []

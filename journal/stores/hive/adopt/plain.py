@@ -37,6 +37,8 @@ HISTORY = "_history"
 TAKEN = "taken_from"
 """Property of a logical table that was a plain one: where it is now."""
 _OUTSIDE = "palimpsest_outside"
+_NO_PATH = "Path does not exist"
+"""How Spark says that a folder is not there."""
 
 
 def table(database: str, name: str) -> exp.Table:
@@ -130,7 +132,8 @@ def over_folder(
     where = exp.LocationProperty(this=exp.Literal.string(folder))
     marked = exp.Property(this=exp.Literal.string(MARK), value=exp.Literal.string(stands_for))
     properties = exp.Properties(expressions=[parquet, where, marked])
-    connection.execute(exp.Create(this=place, kind="TABLE", properties=properties))
+    with _reading_folder(folder):
+        connection.execute(exp.Create(this=place, kind="TABLE", properties=properties))
     found = find(connection, database, name)
     if found is not None and found.partitioned:
         connection.execute(f"MSCK REPAIR TABLE {engine_text(place)}")
@@ -145,9 +148,10 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Meta
     _check_looks_into_folders(connection)
     shown = exp.table_(ident(name))
     path = engine_text(exp.Literal.string(folder))
-    connection.execute(
-        f"CREATE TEMPORARY VIEW {engine_text(shown)} USING PARQUET OPTIONS (path {path})"
-    )
+    with _reading_folder(folder):
+        connection.execute(
+            f"CREATE TEMPORARY VIEW {engine_text(shown)} USING PARQUET OPTIONS (path {path})"
+        )
     try:
         rows = connection.run(f"DESCRIBE TABLE {engine_text(shown)}")
         columns = tuple((str(name), str(kind)) for name, kind, _ in rows)
@@ -156,6 +160,33 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Meta
         )
     finally:
         drop(connection, shown, "VIEW")
+
+
+_PLACE_ADVICE = (
+    "--from is a place as the server sees it, with its scheme: file:///lake/depts on the server's"
+    " machine, hdfs://host/lake/depts, s3a://bucket/depts; check the spelling, and that it holds"
+    " files that end in .parquet"
+)
+
+
+@contextmanager
+def _reading_folder(folder: str) -> Iterator[None]:
+    """Raise FILE_ACCESS, which names the folder, where the server cannot read Parquet files."""
+    try:
+        yield
+    except PalimpsestError as error:
+        if error.code is Code.FILE_ACCESS or error.message.startswith(_NO_PATH):
+            said, advice = f"the server finds no Parquet files in {folder}", _PLACE_ADVICE
+        elif error.code is Code.SEGMENT_DAMAGED:
+            said = f"a file in {folder} is no Parquet file, or is damaged: {error.message}"
+            advice = "repair it, or move it out of the folder"
+        elif error.code in {Code.STORE, Code.STORE_GRANT}:
+            said = f"the server cannot read {folder}: {error.message}"
+            advice = "check scheme, host and permissions; for some file systems a server of Spark"
+            advice += " needs jars and settings of its own"
+        else:
+            raise
+        raise PalimpsestError(Code.FILE_ACCESS, said, advice=advice) from error
 
 
 def _check_looks_into_folders(connection: HiveConnection) -> None:

@@ -36,6 +36,7 @@ _BY_CODE = {
     ),
     Code.NOT_SUPPORTED: "UNSUPPORTED_FEATURE UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY",
     Code.SEGMENT_DAMAGED: "PATH_NOT_FOUND FAILED_READ_FILE",
+    Code.FILE_ACCESS: "UNABLE_TO_INFER_SCHEMA",
     Code.WRONG_OBJECT: "WRONG_COMMAND_FOR_OBJECT_TYPE",
 }
 _CONDITIONS = {name: code for code, names in _BY_CODE.items() for name in names.split()}
@@ -138,7 +139,7 @@ _ADVICE = {
 def translate(message: str) -> PalimpsestError:
     """The project's error for what a server says of a failed statement."""
     text = message.partition("org.apache.hive.service.cli.HiveSQLException:")[2] or message
-    text = text.removeprefix("Error running query:").removeprefix("Error operating").strip()
+    text = text.strip().removeprefix("Error running query:").removeprefix("Error operating").strip()
     # Apache Hive puts the rights that somebody lacks in brackets, as Spark its conditions.
     found = None if _LACKING in text else _CONDITION.search(text)
     code = None
@@ -154,6 +155,7 @@ def translate(message: str) -> PalimpsestError:
     if numbered is not None:
         code, text = _APACHE_CODES.get(numbered.group(1)), text[numbered.end() :]
     text = re.sub(r"^Error while compiling statement: |^FAILED: ", "", text.strip())
+    text = re.sub(r"^(?:\S*Exception:\s*)*\S*UnknownHostException:\s*", "unknown host: ", text)
     text = re.sub(r"^(\S*Exception:\s*)+", "", text.strip())
     state = _STATE.search(message)
     if code is None:
