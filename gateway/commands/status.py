@@ -17,7 +17,7 @@ from gateway.commands.rows import dict_rows
 from gateway.dbapi.connection import Connection
 from gateway.jobs.due_jobs import planned_jobs
 from gateway.sharing.folder import Owner, owner_of
-from gateway.wording import counted
+from gateway.wording import counted, size_text
 from journal.model.lazy_dataclass import dataclass
 
 _TABLES = (
@@ -108,9 +108,10 @@ def _owner_text(owner: Owner) -> str:
 
 
 def _write(report: StatusReport) -> None:
-    size = sum(t["bytes"] or 0 for t in report.tables)
+    sizes = [t["bytes"] for t in report.tables]
+    size = None if None in sizes else sum(sizes)
     tables = counted(len(report.tables), "table")
-    click.echo(f"{report.place}: {tables}, {size:,} bytes in segments")
+    click.echo(f"{report.place}: {tables}, {size_text(size)} in segments")
     click.echo(f"open in {report.open_in}" if report.open_in else "open in no other process")
     if report.safe_mode is not None:
         mode = report.safe_mode
@@ -124,9 +125,8 @@ def _write(report: StatusReport) -> None:
     for table in report.tables:
         tiers = (f"{table[f'{t}_rows']:,} {t}" for t in ("head", "delta", "base", "history"))
         segments = counted(table["segments"], "segment")
-        click.echo(
-            f"{table['table']}: rows {', '.join(tiers)}; {segments}, {table['bytes'] or 0:,} bytes"
-        )
+        size = size_text(table["bytes"])
+        click.echo(f"{table['table']}: rows {', '.join(tiers)}; {segments}, {size}")
         if table["lag_ms"] is not None:
             click.echo(f"    readers past the gateway lag by at most {table['lag_ms'] / 1000:g} s")
     for state in report.erasures:

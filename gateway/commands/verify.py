@@ -11,7 +11,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
 from gateway.jobs.verify import verify_store
-from gateway.wording import counted
+from gateway.wording import counted, size_text
 from journal.local_engine.file_modes import MODE_SETTING, FileModes
 from journal.model.verification import Verification
 from journal.transactions.orphaned_rows import describe_counts
@@ -69,5 +69,5 @@ def _write_report(report: Verification) -> None:
     click.echo(
         f"{found}: {counted(report.tables, 'table')}, {counted(report.rows, 'row')} in "
         f"{counted(report.files, 'file')} "
-        f"({report.bytes:,} bytes) checked."
+        f"({size_text(report.known_bytes)}) checked."
     )

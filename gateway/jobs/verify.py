@@ -15,7 +15,7 @@ from journal.erasure.seam import ErasureJournal
 from journal.local_engine.file_modes import OWNER, FileModes, modes_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.verification import Problem, Verification
-from journal.records.report import JobReport, Volume
+from journal.records.report import UNKNOWN, JobReport, Volume
 from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.transactions.orphaned_rows import describe_counts
 from spark_compaction.programs import copies
@@ -58,6 +58,7 @@ def _report(context: JobContext, found: Verification) -> JobReport:
         table=str(context.table.name),
         state="done",
         read=Volume(found.files, found.rows, found.bytes),
+        inexact={} if found.known_bytes is not None else {"read.bytes": UNKNOWN},
         why=describe_counts(found.dangling, "nothing"),
         details={"problems": [asdict(p) for p in found.problems], "dangling": found.dangling},
     )

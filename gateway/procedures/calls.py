@@ -110,7 +110,7 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
         for segment in session.executor.upkeep.seal(table.id):
             rows["table"].append(str(table.name))
             rows["rows"].append(segment.counts.total)
-            rows["bytes"].append(segment.bytes)
+            rows["bytes"].append(segment.known_bytes)
             rows["segment"].append(segment.id)
     types = [("table", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
     schema = pa.schema([*types, ("segment", pa.string())])

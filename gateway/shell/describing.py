@@ -10,10 +10,11 @@ from gateway.dbapi.connection import Connection
 from gateway.session.operations import Advance, operation
 from gateway.session.typed_names import table_name
 from gateway.shell.result import Row, ShownColumn, ShownResult
-from gateway.wording import counted
+from gateway.wording import counted, size_text
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
+from journal.model.segment import known_size
 from journal.sql.native_words import shown_text
 from rewriter.definitions.descriptions import create_index
 from rewriter.definitions.new_relations import kind_of_relation
@@ -191,7 +192,7 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
         lines.append(
             f"Journal {relation.journal_name}: "
             f"{counted(size.head_rows, 'row')} in the head, "
-            f"{size.sealed_rows:,} in {counted(size.segments, 'segment')} ({size.bytes:,} bytes)"
+            f"{size.sealed_rows:,} in {counted(size.segments, 'segment')} ({size_text(size.bytes)})"
         )
         if size.lag_ms is not None:
             lines.append(
@@ -210,12 +211,12 @@ def _tag_lines(connection: Connection, name: TableName) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class JournalSize:
-    """How large a journal is."""
+    """How large a journal is; ``bytes`` is None where that is not known."""
 
     head_rows: int
     sealed_rows: int
     segments: int
-    bytes: int
+    bytes: int | None
     lag_ms: int | None
 
 
@@ -230,7 +231,7 @@ def journal_size(session: Session, _advance: Advance, table_id: int) -> JournalS
         state.head_counts.total,
         sum(s.counts.total for s in segments),
         len(segments),
-        sum(s.bytes for s in segments),
+        known_size(segments),
         None if table is None else session.journal.capabilities.lag_ms(table),
     )
 

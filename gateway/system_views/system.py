@@ -27,7 +27,7 @@ from gateway.system_views.policy_rows import stated_policy_rows
 from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
 from journal.model.foreign_key import Deferral
 from journal.model.schema import Index, Table, View
-from journal.model.segment import Tier
+from journal.model.segment import Tier, known_size
 from journal.sql.native_words import shown_text
 from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions import descriptions
@@ -95,7 +95,7 @@ def _journals(seen: SystemViewSource) -> Iterator[Row]:
             *(form.version_column, form.subsequent_column, form.version_type.value),
             *(manifest.generation, len(manifest.segments), state.head_counts.total),
             *(rows[Tier.DELTA], rows[Tier.BASE], rows[Tier.HISTORY]),
-            *(sum(s.bytes for s in manifest.segments), state.last_version, seen.lag_ms(table)),
+            *(known_size(manifest.segments), state.last_version, seen.lag_ms(table)),
         )
 
 
@@ -107,7 +107,7 @@ def _segments(seen: SystemViewSource) -> Iterator[Row]:
             yield (
                 *(table.name.schema, table.name.name, segment.id, segment.tier.value),
                 *(len(segment.files), counts.total, counts.open, counts.closing),
-                *(counts.tombstone, segment.bytes, segment.min_version, segment.max_version),
+                *(counts.tombstone, segment.known_bytes, segment.min_version, segment.max_version),
                 [file.path for file in segment.files],
             )
 

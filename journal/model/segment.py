@@ -133,8 +133,15 @@ class Segment:
 
     @property
     def bytes(self) -> int:
-        """Size of all files."""
+        """Size of all files; 0 where it is not on record, see ``known_bytes``."""
         return sum(f.bytes for f in self.files)
+
+    @property
+    def known_bytes(self) -> int | None:
+        """Size of all files; None where rows have none on record, as partitions of Hive's."""
+        has_sizes = all(f.bytes or not f.rows for f in self.files)
+        is_listed = bool(self.files) or not self.counts.total
+        return self.bytes if has_sizes and is_listed else None
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure; ``from_json`` reads it back."""
@@ -148,6 +155,12 @@ class Segment:
     def from_json(data: dict[str, Any]) -> Segment:
         """The segment that ``to_json`` wrote."""
         return _segment(data)
+
+
+def known_size(segments: Iterable[Segment]) -> int | None:
+    """How many bytes some segments have together; None where one's size is not known."""
+    sizes = [segment.known_bytes for segment in segments]
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 _FILE = tuple(f.name for f in fields(SegmentFile))

@@ -38,6 +38,11 @@ class Verification:
         """True when nothing is wrong; unlisted files are litter, dangling rows are allowed."""
         return not self.problems
 
+    @property
+    def known_bytes(self) -> int | None:
+        """``bytes``; None where rows were looked at in a store that tells no sizes."""
+        return self.bytes if self.bytes or not self.rows else None
+
     def to_json(self) -> dict[str, Any]:
-        """A plain structure."""
-        return {"clean": self.is_clean, **asdict(self)}
+        """A plain structure; unknown numbers are None."""
+        return {"clean": self.is_clean, **asdict(self), "bytes": self.known_bytes}

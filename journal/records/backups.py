@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.segment import Segment, SegmentFile
+from journal.model.segment import Segment, SegmentFile, known_size
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.records import maintenance as rows_of
@@ -89,9 +89,9 @@ class Backup:
         return sum(s.counts.total for s in self.segments)
 
     @property
-    def bytes(self) -> int:
-        """Size of its files."""
-        return sum(s.bytes for s in self.segments)
+    def bytes(self) -> int | None:
+        """Size of its files; None where that is not known."""
+        return known_size(self.segments)
 
     @property
     def paths(self) -> frozenset[str]:

@@ -135,8 +135,7 @@ def refuse_hidden_rows(run: BackupRun) -> None:
 
 def report(run: BackupRun, backup: Backup, state: str, why: str = "") -> JobReport:
     """What a backup holds."""
-    volume = Volume(len(backup.paths), backup.rows, backup.bytes)
-    has_sizes = all(f.bytes or not f.rows for s in backup.segments for f in s.files)
+    volume = Volume(len(backup.paths), backup.rows, backup.bytes or 0)
     expires = None if backup.expires_at is None else backup.expires_at.isoformat()
     return JobReport(
         id=run.job_id,
@@ -144,7 +143,7 @@ def report(run: BackupRun, backup: Backup, state: str, why: str = "") -> JobRepo
         table=str(run.table.name),
         state=state,
         why=why,
-        inexact={} if has_sizes else {"details.holds.bytes": UNKNOWN},
+        inexact={} if backup.bytes is not None else {"details.holds.bytes": UNKNOWN},
         details={
             "backup": backup.name,
             "version": backup.version,

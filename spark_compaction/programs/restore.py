@@ -19,7 +19,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.records import backups, erasure_rows
 from journal.records.backups import Backup, BackupKind
-from journal.records.report import JobReport, Volume
+from journal.records.report import UNKNOWN, JobReport, Volume
 from journal.transactions.protocol import OpenJournal
 from spark_compaction.programs import copies
 from spark_compaction.programs.archives import ARCHIVE
@@ -66,7 +66,8 @@ def restore(run: BackupRun, given: RestoreOptions, write: Callable[[Backup], int
         table=str(run.table.name),
         state=run.state(changes=bool(rows)),
         why="" if rows else "the table is as the backup shows it",
-        read=Volume(len(found.paths), found.rows, found.bytes),
+        read=Volume(len(found.paths), found.rows, found.bytes or 0),
+        inexact={} if found.bytes is not None else {"read.bytes": UNKNOWN},
         written=Volume(rows=rows),
         details={
             "backup": found.name,

@@ -45,3 +45,28 @@ def test_the_status_tells_sizes_due_jobs_and_failures(store: Store) -> None:
     assert f"due now: purge of {name} (erasures wait)" in run.stdout
     _run(url, "erase", "run")
     assert "purge" not in _run(url, "status").stdout
+
+
+@pytest.mark.needs(Capability.BACKUPS)
+@pytest.mark.also_on("postgres")
+def test_a_size_that_no_store_tells_is_unknown_and_not_zero(store: Store) -> None:
+    with store.connect() as con:
+        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+        con.execute("INSERT INTO t VALUES (1), (2)")
+        con.execute("OPTIMIZE t")
+        con.execute("CALL system.backup('t', name => 'kept')")
+        for view in ("journals", "segments", "backups"):
+            for (size,) in con.execute(f"SELECT bytes FROM system.{view}").fetchall():
+                assert size is None or size > 0, view
+        (size,) = con.execute("SELECT bytes FROM system.journals").fetchone() or ()
+    shown = "unknown bytes" if size is None else f"{size:,} bytes"
+    run = _run(store.url, "status")
+    assert f"1 table, {shown} in segments" in run.stdout
+    assert f"segment, {shown}\n" in run.stdout
+    told = json.loads(_run(store.url, "status", "--json").stdout)
+    assert told["tables"][0]["bytes"] == size
+    run = _run(store.url, "verify")
+    assert "(0 bytes)" not in run.stdout, run.stdout
+    assert json.loads(_run(store.url, "verify", "--json").stdout)["bytes"] != 0
+    (done,) = json.loads(_run(store.url, "job", "verify", "t", "--json").stdout)
+    assert done["report"]["read"]["bytes"] != 0
