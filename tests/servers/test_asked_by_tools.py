@@ -137,6 +137,25 @@ QUESTIONS = (
     ),
     "SELECT column_default FROM information_schema.columns WHERE table_name = 'sorted' ORDER BY 1",
     "SELECT 'char'::regtype = 'bpchar'::regtype, 'decimal'::regtype, 'float'::regtype",
+    # pgjdbc: the types that it does not know, the order of the columns of an index, arguments.
+    (
+        "SELECT typinput = 'pg_catalog.array_in'::regproc AS is_array, typtype, typname"
+        " FROM pg_type LEFT JOIN (SELECT ns.oid AS nspoid, ns.nspname, r.r FROM pg_namespace ns"
+        " JOIN (SELECT s.r, (current_schemas(false))[s.r] AS nspname FROM generate_series(1,"
+        " array_upper(current_schemas(false), 1)) AS s(r)) AS r USING (nspname)) AS sp"
+        " ON sp.nspoid = typnamespace WHERE typname IN ('interval', '_text', 'mood')"
+        " ORDER BY sp.r, typname"
+    ),
+    (
+        "SELECT typname FROM pg_type WHERE typname IN ('int4', '_int4')"
+        " AND 'array_in'::regproc <> typinput"
+    ),
+    (
+        "SELECT tmp.key, CASE WHEN tmp.i_indoption[tmp.key - 1] & 1::smallint = 1 THEN 'D'"
+        " ELSE 'A' END FROM (SELECT (information_schema._pg_expandarray(i.indkey)).n AS key,"
+        " i.indoption AS i_indoption FROM pg_index i WHERE indexrelid = 'asked.asked_up'::regclass)"
+        " AS tmp ORDER BY 1"
+    ),
     # Indexes, with their classes of operators and their order.
     (
         "SELECT DISTINCT ON (ic.relname, k.i) ic.relname, k.i, coalesce(a.attname,"

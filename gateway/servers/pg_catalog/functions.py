@@ -345,7 +345,7 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     "nameconcatoid": ("(n, o) AS n || '_' || o::VARCHAR",),
     "_pg_expandarray": (
-        "(a) AS unnest(list_transform(a, lambda v, i: {'x': v, 'n': i}))",
+        "(a) AS unnest(list_transform(a, lambda v, i: {'x': v, 'n': i::INTEGER}))",
     ),
     # What a cast gives that names an object by its number.
     "as_regclass": (

@@ -38,6 +38,13 @@ _KINDS = frozenset(
 )
 """The same of the type ``"char"``."""
 
+_FUNCTIONS = frozenset({"typinput", "typoutput", "typreceive", "typsend"})
+
+
+def is_function_column(value: exp.Expr | None) -> bool:
+    """True for a column of ``pg_type`` that names a function of the type."""
+    return isinstance(value, exp.Column) and fold(value.name) in _FUNCTIONS
+
 
 def is_name_column(value: exp.Expr) -> bool:
     """True for a column of a relation's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from gateway.servers.pg_catalog.functions import MACROS
-from gateway.servers.pg_catalog.names import is_name_column
+from gateway.servers.pg_catalog.names import is_function_column, is_name_column
 
 _NAMING_CALL = "pg_get_serial_sequence"
 """A function whose result is the name of an object, and may be cast to its number."""
@@ -118,6 +118,9 @@ def object_cast(node: exp.Cast, name: str) -> exp.Expr:
         return (
             exp.Anonymous(this=f"pgc_as_{name}", expressions=[found]) if _is_shown(node) else found
         )
+    if name in _ROUTINES and is_name and is_function_column(_other_side(node)):
+        # Functions of types have no numbers here: pg_type holds their names.
+        return exp.Literal.string(given.name.removeprefix("pg_catalog."))
     if name in _ROUTINES and is_name and not _is_shown(node):
         return exp.Anonymous(this="pgc_regproc", expressions=[given])
     if _is_number_of(_other_side(node), name):

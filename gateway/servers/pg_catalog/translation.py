@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.guarded_subqueries import guard_subqueries
+from gateway.servers.pg_catalog.names import is_function_column
 from gateway.servers.pg_catalog.numbering import CATALOGS
 from gateway.servers.pg_catalog.object_casts import number_of_name, object_cast
 from gateway.servers.pg_catalog.patterns import spell_escapes, spell_patterns
@@ -172,7 +173,6 @@ def _function_names(ast: exp.Expr) -> list[str]:
 
 
 _NUMBERS = re.compile(r"\{(?:\d+(?:,\d+)*)?\}")
-_FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"})
 
 
 def translated(ast: exp.Expr) -> str:
@@ -255,7 +255,7 @@ def _changed(node: exp.Expr) -> exp.Expr:
             return _operator(node)
         case exp.Div() if _is_whole(node.this) and _is_whole(node.expression):
             return exp.IntDiv(this=node.this, expression=node.expression)
-        case exp.EQ() | exp.NEQ() if _is_function_column(node.this):
+        case exp.EQ() | exp.NEQ() if is_function_column(node.this):
             if isinstance(node.expression, exp.Literal) and node.expression.name == "0":
                 # No function is 0 as a number, and this as a name.
                 node.set("expression", exp.Literal.string("-"))
@@ -284,11 +284,6 @@ def _own_number(node: exp.Column) -> exp.Expr:
     )
     number = exp.Literal.number(0 if found is None else CATALOGS.get(found.name.lower(), 0))
     return exp.alias_(number, "tableoid") if isinstance(node.parent, exp.Select) else number
-
-
-def _is_function_column(node: exp.Expr) -> bool:
-    """True for a column of ``pg_type`` that names a function of the type."""
-    return isinstance(node, exp.Column) and node.name.lower() in _FUNCTION_COLUMNS
 
 
 def _is_list(node: exp.Expr) -> bool:

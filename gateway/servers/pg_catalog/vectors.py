@@ -71,8 +71,16 @@ def _call(name: str, node: exp.Anonymous) -> exp.Expr | None:
 
 
 def _is_vector(node: exp.Expr) -> bool:
+    """True for such a column, also by the name that a subquery of the statement gives to it."""
     inner = node.unnest()
-    return isinstance(inner, exp.Column) and inner.name.lower() in _FROM_ZERO
+    if not isinstance(inner, exp.Column):
+        return False
+    name = inner.name.lower()
+    return name in _FROM_ZERO or any(
+        alias.alias.lower() == name and alias.this.name.lower() in _FROM_ZERO
+        for alias in inner.root().find_all(exp.Alias)
+        if isinstance(alias.this, exp.Column) and alias.this is not inner
+    )
 
 
 def _other_place(place: exp.Expr, how: type[exp.Add | exp.Sub]) -> exp.Expr:
