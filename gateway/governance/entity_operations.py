@@ -26,10 +26,10 @@ from gateway.governance.planned_instances import PlannedInstance, planned_instan
 from gateway.governance.profile_updates import check_move, moves
 from gateway.governance.settling import when_settled
 from gateway.procedures.procedures import find_tables
-from gateway.session.known_words import spelling_hint
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.spelling import spelling_hint
 from journal.model.store_session import RecordSession, StoreSession
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime

@@ -47,7 +47,7 @@ def open_database(url: str) -> OpenedStore:
             f"PostgreSQL needs a package that is not installed: {error.name}",
             advice="pip install 'palimpsest-gateway[postgres]'",
         ) from error
-    check_conninfo(conninfo)
+    check_conninfo(conninfo, _OPTIONS)
     store = PostgresStore(conninfo, options)
     try:
         journal = DatabaseJournal(store)

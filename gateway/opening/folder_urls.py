@@ -6,6 +6,7 @@ palimpsest:///relative/path    palimpsest:////absolute/path    palimpsest:// (a 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
@@ -15,8 +16,18 @@ from gateway.opening.url_secrets import split_secret_url, without_password
 from journal.local_engine.file_modes import MODE_SETTING, FileModes, configured, make_root
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, is_file_system, shown_place
+from journal.model.spelling import spelling_hint
 from journal.stores.embedded.file_names import DATABASE_FILE
 
+_SERVERS = {
+    **dict.fromkeys(("hive2", "hive", "spark", "thrift", "sparksql"), "hive"),
+    **dict.fromkeys(("postgresql", "postgres", "redshift", "greenplum"), "postgresql"),
+}
+"""Schemes of other programs' URLs, and the kind of store that they stand for here."""
+_DEFAULTS = {"hive": ("host:10000", "default"), "postgresql": ("host:5432", "database")}
+_PAGES = {"hive": "docs/hive.md", "postgresql": "docs/postgresql.md"}
+_ENDS = re.compile(r"[;?#]")
+SCHEME_NAMES = ("palimpsest", "palimpsest+postgresql", "palimpsest+hive")
 _FORMS = (
     "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// (a temporary one),"
     " palimpsest+postgresql://user@host:port/database, palimpsest+hive://user@host:port/database,"
@@ -43,6 +54,7 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     """Path of the warehouse (None: a temporary one) and settings of the store."""
     parts = split_secret_url(url)
     shown = without_password(url)
+    _refuse_server_urls(url, shown)
     if is_file_system(url) or is_elsewhere(unquote(parts.path[1:])):
         raise PalimpsestError(
             Code.URL,
@@ -54,12 +66,33 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
         raise PalimpsestError(
             Code.URL,
             f"the URL {shown} is not one this gateway can open",
-            advice=f"use {_FORMS}",
+            advice=f"{spelling_hint(parts.scheme, SCHEME_NAMES)}use {_FORMS}",
         )
     path = unquote(parts.path, errors="surrogateescape")
     if path in {"", "/"}:
         return None, dict(parse_qsl(parts.query))
     return Path(path[1:]), dict(parse_qsl(parts.query))
+
+
+def _refuse_server_urls(url: str, shown: str) -> None:
+    """Raise URL, with the form that is wanted, for a server's URL as other programs write it."""
+    scheme, _, rest = url.removeprefix("jdbc:").partition("://")
+    kind = _SERVERS.get(scheme.partition("+")[0].lower())
+    if kind is None or not rest:
+        return
+    host, database = _DEFAULTS[kind]
+    place, _, named = _ENDS.split(rest.rpartition("@")[2])[0].partition("/")
+    # Several hosts are those of ZooKeeper, which knows the server's.
+    wanted = f"palimpsest+{kind}://user@{host if ',' in place else place or host}"
+    wanted += f"/{named or database}"
+    if kind == "hive":
+        auth = "NOSASL" if "auth=nosasl" in url.lower() else "NONE"
+        wanted += f"?auth={auth}&catalog=sqlite:///catalog.db"
+    raise PalimpsestError(
+        Code.URL,
+        f"the URL {shown} is one of other programs, which this gateway does not open",
+        advice=f"write {wanted}; {_PAGES[kind]} lists the options",
+    )
 
 
 def make_folder(root: Path, modes: FileModes | None) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, unquote
 from gateway.opening.schemes import OpenedStore
 from gateway.opening.url_secrets import check_login, split_secret_url
 from journal.model.errors import Code, PalimpsestError
+from journal.model.spelling import spelling_hint
 
 if TYPE_CHECKING:
     from journal.stores.hive.client.login import Server
@@ -88,7 +89,8 @@ def options_of(url: str) -> dict[str, str]:
         raise PalimpsestError(
             Code.URL,
             f"the URL has an unknown option: {', '.join(unknown)}",
-            advice=f"known are {', '.join(sorted(_OPTIONS))}, and conf.NAME for the server's own",
+            advice=f"{spelling_hint(unknown[0], _OPTIONS)}known are {', '.join(sorted(_OPTIONS))},"
+            " and conf.NAME for the server's own",
         )
     return options
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gateway.procedures.holds import check_no_row_held
+from gateway.procedures.procedures import no_table
 from gateway.session.session import Session
 from gateway.session.typed_names import table_name
+from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import JournalFormat, Table, TableName
 from journal.transactions.reading import committed_state
 from journal.transactions.transaction_rows import Author
@@ -61,7 +63,12 @@ def eject(session: Session, table: str, *, run: bool) -> list[str]:
     known = committed_state(session.journal).catalog.get(name)
     if isinstance(known, Table):
         check_no_row_held(session, known)
-    return found(name, _author(session), run)
+    try:
+        return found(name, _author(session), run)
+    except PalimpsestError as error:
+        if error.code is not Code.UNKNOWN_TABLE or isinstance(known, Table):
+            raise
+        raise no_table(name, session.catalog, session.settings.role) from error
 
 
 def _name(session: Session, table: str) -> TableName:

@@ -1,4 +1,4 @@
-"""Checks a word against a list, such as states, and suggests similar words.
+"""Checks a word against a list, such as states.
 
 A listing that took any word would answer an empty list for a misspelt one. Pure.
 """
@@ -6,9 +6,9 @@ A listing that took any word would answer an empty list for a misspelt one. Pure
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.spelling import spelling_hint
 
 
 def check_word(what: str, given: str, known: Iterable[str]) -> str:
@@ -32,10 +32,3 @@ def check_word(what: str, given: str, known: Iterable[str]) -> str:
         f"there is no {what} {given}",
         advice=f"{spelling_hint(given, words)}there are {', '.join(words)}",
     )
-
-
-def spelling_hint(given: str, known: Iterable[str]) -> str:
-    """``did you mean FAILED? `` for a word that is like some of the known ones, else nothing."""
-    folded = {word.lower(): word for word in known}
-    close = get_close_matches(given.lower(), list(folded), n=3)
-    return f"did you mean {' or '.join(folded[word] for word in close)}? " if close else ""

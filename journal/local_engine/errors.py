@@ -14,8 +14,11 @@ from pathlib import Path
 
 import duckdb
 
+from journal.local_engine.file_modes import MODE_SETTING
+from journal.local_engine.in_memory import connect_in_memory
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import translates
+from journal.model.spelling import spelling_hint
 
 _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
@@ -236,6 +239,13 @@ def python_values() -> Iterator[None]:
 _UNKNOWN_OPTION = "The following options were not recognized: "
 
 
+def _option_names() -> list[str]:
+    """What a folder's URL takes: DuckDB's settings, and the mode of files."""
+    with connect_in_memory(None) as own:
+        rows = own.execute("SELECT name FROM duckdb_settings()").fetchall()
+    return [MODE_SETTING, *(name for (name,) in rows)]
+
+
 def open_error(file: Path, error: Exception) -> PalimpsestError:
     """The error of a database file that could not be opened."""
     text = str(error)
@@ -251,8 +261,9 @@ def open_error(file: Path, error: Exception) -> PalimpsestError:
         return PalimpsestError(
             Code.URL,
             f"the URL has an unknown option: {unknown}",
-            advice="a folder's URL takes warehouse_mode and what DuckDB can be set to, such as"
-            " memory_limit=2GB; the dialect is an argument of connect() and of commands",
+            advice=f"{spelling_hint(unknown, _option_names())}a folder's URL takes warehouse_mode"
+            " and what DuckDB can be set to, such as memory_limit=2GB; the dialect is an argument"
+            " of connect() and of commands",
         )
     if isinstance(error, duckdb.ParserException) or "Failed to cast value" in text:
         return PalimpsestError(

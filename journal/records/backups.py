@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Segment, SegmentFile, known_size
+from journal.model.spelling import spelling_hint
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.records import maintenance as rows_of
@@ -302,13 +303,11 @@ def merged(found: Sequence[Backup], naming: Naming, table: Table) -> Backup:
 
 def backup_named(found: Iterable[Backup], name: str, table: str) -> Backup:
     """The backup of that name; one without rows is refused."""
-    backup = next((b for b in found if b.name == name), None)
+    known = {b.name: b for b in found}
+    backup = known.get(name)
     if backup is None:
-        raise PalimpsestError(
-            Code.BACKUP,
-            f'{table} has no backup "{name}"',
-            advice="SELECT * FROM system.backups lists the backups",
-        )
+        near, advice = spelling_hint(name, known), "SELECT * FROM system.backups lists the backups"
+        raise PalimpsestError(Code.BACKUP, f'{table} has no backup "{name}"', advice=near + advice)
     if not backup.rows and backup.is_archive:
         raise PalimpsestError(
             Code.BACKUP,

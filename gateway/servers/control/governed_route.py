@@ -22,11 +22,11 @@ from starlette.concurrency import run_in_threadpool
 from gateway.servers.control import keyed_requests
 from gateway.servers.control.door import ControlDoor, refused
 from gateway.servers.control.problems import KIND, http_problem, problem, status_of
-from gateway.session.known_words import spelling_hint
 from gateway.session.operations import Operation, P, T, no_progress
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded, failures
+from journal.model.spelling import spelling_hint
 
 _LOG = logging.getLogger("palimpsest.control")
 KEY_HEADER = "idempotency-key"

@@ -9,7 +9,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -19,6 +19,7 @@ from psycopg.types.string import TextLoader
 
 from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
 from journal.model.errors import Code, PalimpsestError
+from journal.model.spelling import spelling_hint
 from journal.model.version import SKEW_MAX_US
 from journal.stores.postgres.adopt.guards import A_GATEWAY
 from journal.stores.postgres.cursor import MonthsLoader, NarrowLoader
@@ -272,13 +273,27 @@ class PostgresStore:
         self.forget_idle()
 
 
-def check_conninfo(url: str) -> dict[str, Any]:
-    """The parts of a connection URL; raises URL when the client library cannot read it."""
+_UNKNOWN_OPTION = re.compile(r'invalid URI query parameter: "(.*)"')
+
+
+def check_conninfo(url: str, others: Iterable[str] = ()) -> dict[str, Any]:
+    """The parts of a connection URL; raises URL when the client library cannot read it.
+
+    ``others`` are the options that the gateway takes besides.
+    """
     try:
         return conninfo_to_dict(url)
     except psycopg.Error as error:
-        raise PalimpsestError(
-            Code.URL,
-            f"the URL cannot be read: {str(error).strip()}",
-            advice="use palimpsest+postgresql://user@host:port/database",
-        ) from error
+        said = str(error).strip()
+        advice = "use palimpsest+postgresql://user@host:port/database"
+        unknown = _UNKNOWN_OPTION.search(said)
+        if unknown is not None:
+            said = f"it has an unknown option: {unknown[1]}"
+            near = spelling_hint(unknown[1], [*others, *option_names()])
+            advice = f"{near}known are {', '.join(others)}, and the parameters of libpq"
+        raise PalimpsestError(Code.URL, f"the URL cannot be read: {said}", advice=advice) from error
+
+
+def option_names() -> list[str]:
+    """What libpq takes in a URL."""
+    return [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]

@@ -63,6 +63,8 @@ def test_a_table_of_the_gateway_is_left_to_others(store: Store, con: Connection)
     con.execute("CREATE TABLE ours (k INTEGER PRIMARY KEY, v VARCHAR)")
     con.execute("INSERT INTO ours VALUES (1, 'a'), (2, 'b')")
     con.execute("DELETE FROM ours WHERE k = 2")
+    with pytest.raises(gateway.Error, match=r"did you mean \S*ours\?"), mapping():
+        eject(con.session, "oursss", run=True)
     eject(con.session, "ours", run=True)
     assert store.read_outside("SELECT * FROM {ours}") == [(1, "a")]
 
@@ -73,6 +75,8 @@ def test_what_cannot_be_adopted_is_said_and_left_alone(store: Store, con: Connec
         with pytest.raises(gateway.Error) as raised, mapping():
             adopt(con.session, name, (key,), NAMES, run=True)
         assert raised.value.advice
+    with pytest.raises(gateway.Error, match=r"did you mean plain\?"), mapping():
+        adopt(con.session, "plian", ("k",), NAMES, run=False)
     assert con.execute("SHOW TABLES").fetchall() == []
     assert store.read_outside(ALL) == [(1, "Ann"), (2, "Bob")]
 

@@ -37,6 +37,8 @@ def test_a_backup_brings_back_what_was_there_and_can_be_undone(
     assert sealed <= store.pieces(table), "nothing was copied, and nothing was dropped"
     states = rows(table, "SELECT state FROM system.jobs WHERE kind = 'backup' ORDER BY started_at")
     assert states[0] == ("PLANNED",)
+    with pytest.raises(gateway.Error, match=r'no backup "god" .*did you mean good\?'):
+        call(table, "restore('t', backup => 'god')")
     call(table, "restore('t', backup => 'good')")
     assert rows(table, ALL) == before
     (again,) = rows(table, "CALL system.restore('t', backup => 'good')")

@@ -17,6 +17,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange, PutRelation, PutSchema
 from journal.model.schema import Column, JournalFormat, Table, TableName, fold
 from journal.model.segment import RowCounts
+from journal.model.spelling import spelling_hint
 from journal.model.store_session import RowSet, StagedRows
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
@@ -70,10 +71,11 @@ def planned(
     if found is None:
         found = plain_tables.find(connection, database, bare)
     if found is None:
+        near = spelling_hint(bare, connection.tables_of(database))
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
             f"the metastore has no table {database}.{bare}",
-            advice="name it as schema.table, or give --from with a folder of Parquet files",
+            advice=f"{near}name it as schema.table, or give --from with a folder of Parquet files",
         )
     return _decided(connection, asked, found)
 

@@ -32,6 +32,7 @@ from journal.model.schema import (
     Unique,
     fold,
 )
+from journal.model.spelling import spelling_hint
 from journal.model.version import Version, VersionType
 from journal.sql import bytea
 from journal.sql.relations_flat import FLAT, REFUSE, STALE_WRITES
@@ -52,6 +53,7 @@ from journal.stores.postgres.adopt.survey import (
     check_key,
     distribution_in,
     find,
+    names_in,
     sequences,
     spelling,
 )
@@ -113,11 +115,13 @@ def _decided(
             return _journal(journal, session, asked, found)
         found = find(session, schema, asked.name.name)
         if found is None:
+            near = spelling_hint(asked.name.name, names_in(session, schema))
             raise PalimpsestError(
                 Code.UNKNOWN_TABLE,
                 f"the database has neither a table {asked.name} nor a journal"
                 f" {asked.name}{asked.format.suffix}",
-                advice="name it as schema.table; --suffix says what its journal's name ends with",
+                advice=f"{near}name it as schema.table; --suffix says what its journal's name ends"
+                " with",
             )
         return _plain(session, asked, found, proving=proving)
 

@@ -20,6 +20,10 @@ _CALLED = (
     " WHERE lower(n.nspname) = lower(?) AND lower(c.relname) = lower(?)"
     " AND c.relkind IN ('r', 'p')"
 )
+_NAMES = (
+    "SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE lower(n.nspname) = lower(?) AND c.relkind IN ('r', 'p')"
+)
 _COLUMNS = (
     "SELECT a.attname, a.atttypid::bigint, a.atttypmod, a.attnotnull, a.attidentity <> '',"
     " pg_get_expr(d.adbin, d.adrelid), format_type(a.atttypid, a.atttypmod),"
@@ -91,6 +95,11 @@ class FoundTable:
     def primary_key(self) -> tuple[str, ...]:
         """The columns of its primary key."""
         return next((c.columns for c in self.constraints if c.kind == "p"), ())
+
+
+def names_in(session: PostgresSession, schema: str) -> list[str]:
+    """The tables that the database has in a schema."""
+    return [name for (name,) in session.text(_NAMES, [schema])]
 
 
 def find(session: PostgresSession, schema: str, name: str) -> FoundTable | None:
