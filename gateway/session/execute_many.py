@@ -12,11 +12,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.session.cancellation import Cancellation
+from gateway.session.given_moments import GivenSession, rounded_batch
 from gateway.session.outcome import StatementOutcome
 from gateway.session.parameters import batch_table
 from gateway.session.results import BufferedRows, buffer_rows
 from journal.model.errors import Code, PalimpsestError
-from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Status, Transaction
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
@@ -25,10 +25,9 @@ _JOINED_ROWS_MIN = 50
 _BATCH_MARK = "\0batch"
 
 
-class BatchSession(Protocol):
+class BatchSession(GivenSession, Protocol):
     """What of a session is needed to run a statement many times."""
 
-    journal: OpenJournal
     autocommit: bool
     transaction: Transaction | None
     cancellation: Cancellation
@@ -77,7 +76,7 @@ def execute_many(session: BatchSession, text: str, rows: Sequence[Any]) -> State
         batch = batch_table(parsed, rows) if _can_batch(parsed.statement, len(rows)) else None
         if batch is None:
             return _run_each(session, parsed, rows)
-        return _run_batch(session, parsed, rows, batch)
+        return _run_batch(session, parsed, rows, rounded_batch(session, parsed, batch))
 
 
 def _run_each(session: BatchSession, parsed: Parsed, rows: Sequence[Any]) -> StatementOutcome:

@@ -31,13 +31,13 @@ from gateway.session.control_statements import run_control
 from gateway.session.copies.file_copies import is_copy, run_copy_from
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
+from gateway.session.given_moments import values_given
 from gateway.session.literal_templates import Templated, run_template
 from gateway.session.named_schemas import as_meant
 from gateway.session.notice_levels import without_unheard
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.own_parameters import SessionClock, own_parameters
-from gateway.session.parameters import bind
 from gateway.session.parsed_texts import read_text
 from gateway.session.path_parameters import with_paths
 from gateway.session.prepared import run_prepared
@@ -265,7 +265,7 @@ class Session:
 
     def _bind(self, parsed: Parsed, parameters: Parameters) -> dict[str, Any]:
         try:
-            return bind(parsed, parameters)
+            return values_given(self, parsed, parameters)
         except PalimpsestError:
             self._mark_failed()
             raise

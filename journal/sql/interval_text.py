@@ -17,7 +17,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 _PLAIN = re.compile(
     r"\s*(?:-?\d+\s+(?:year|month|mon|week|day|hour|minute|second)s?\s*)*"
-    r"(?:-?\d+:\d\d(?::\d\d(?:\.\d+)?)?)?\s*",
+    r"(?:-?\d+:\d\d(?::\d\d(?:\.\d{1,6})?)?)?\s*",
     re.I,
 )
 """What means the same everywhere."""

@@ -11,7 +11,7 @@ The signs of POSIX stand the other way round: GMT+8 lies west of Greenwich.
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 
 from journal.model.lazy_dataclass import dataclass
 
@@ -77,7 +77,7 @@ def split_clock(text: str, words_of_dates: frozenset[str]) -> tuple[str, Clock |
     day, behind = text, ""
     if found is not None:
         day, behind = text[: found.start()].removesuffix("t"), text[found.end() :]
-        hours, minutes, seconds = int(found[1]), int(found[2]), Decimal(found[3] or 0)
+        hours, minutes, seconds = int(found[1]), int(found[2]), _rounded(found[3] or "0")
         if found[4]:
             if hours > _HALF_DAY:
                 return None
@@ -86,8 +86,14 @@ def split_clock(text: str, words_of_dates: frozenset[str]) -> tuple[str, Clock |
     day = f"{day} {rest}" if found else rest
     if found is None and not zone:
         return text, None
-    step = Decimal(1).scaleb(-_PLACES)
-    return day.strip(), Clock(hours, minutes, seconds.quantize(step, ROUND_HALF_EVEN), zone)
+    return day.strip(), Clock(hours, minutes, seconds, zone)
+
+
+def _rounded(seconds: str) -> Decimal:
+    """Seconds with six digits behind the point, rounded as PostgreSQL does: as a DOUBLE."""
+    whole, _, fraction = seconds.partition(".")
+    microseconds = round(float(f"0.{fraction}") * 10**_PLACES)
+    return Decimal(int(whole) * 10**_PLACES + microseconds).scaleb(-_PLACES)
 
 
 def _zone(text: str, words_of_dates: frozenset[str], *, has_time: bool) -> tuple[str, str]:

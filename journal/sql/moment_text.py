@@ -106,7 +106,7 @@ def iso_time(text: str, *, has_zone: bool = False) -> str | None:
     if "/" in clock.zone and not day:
         raise _out_of_range(text)
     seconds = clock.hours * 3600 + clock.minutes * 60 + clock.seconds
-    if seconds >= _DAY_SECONDS or (has_zone and clock.zone[:1] not in {"+", "-"}):
+    if seconds > _DAY_SECONDS or (has_zone and clock.zone[:1] not in {"+", "-"}):
         return None
     return _clock_text(seconds) + (clock.zone if has_zone else "")
 

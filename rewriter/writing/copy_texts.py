@@ -1,8 +1,8 @@
 """Bytes and arrays in the text of a COPY as PostgreSQL writes them: ``\\xdead``, ``{a,b}``. Pure.
 
 DuckDB's own text of bytes has a mark before each byte that is no letter, and would read the same
-text as other bytes; its lists stand in brackets. The option TEXTS postgres, which streams of the
-postgres dialect have, tells them apart.
+text as other bytes; its lists stand in brackets, and of a second it cuts what follows six digits.
+The option TEXTS postgres, which streams of the postgres dialect have, tells them apart.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import Column
+from rewriter.reading.postgres.long_fractions import MOMENTS, with_short_fraction
 from rewriter.writing.copy_options import Options
 
+_MOMENTS = {exp.DataType(this=kind).sql(dialect="duckdb"): kind for kind in MOMENTS}
+_READ_HERE = frozenset({"BLOB", *_MOMENTS})
 _PARTS = r'"(?:[^"\\]|\\.)*"|[{},]|[^{},"]+'
 """The parts of an array's text: a quoted item, a mark, or an item without quotes."""
 
@@ -23,7 +26,7 @@ def take_foreign_texts(options: Options, columns: Sequence[Column]) -> list[int]
     value = options.pop("texts", None)
     if value is None or value.name.lower() != "postgres":
         return []
-    return [n for n, c in enumerate(columns) if c.type == "BLOB" or c.type.endswith("]")]
+    return [n for n, c in enumerate(columns) if c.type in _READ_HERE or c.type.endswith("]")]
 
 
 def rows_with_texts(
@@ -44,6 +47,8 @@ def rows_with_texts(
 
 
 def _read(text: exp.Expr, column: Column) -> exp.Expr:
+    if column.type in _MOMENTS:
+        return with_short_fraction(text, _MOMENTS[column.type])
     return _bytes_of(text) if column.type == "BLOB" else _list_text(text)
 
 

@@ -5,6 +5,7 @@ t::interval         of a time of day
 s::int, s::int[]    of a computed text; whole numbers have no fraction
 j::boolean, j::int  of a value of JSON that is a boolean, and of a number
 i::time             of an interval: what it has of a day beside its days and months
+s::timestamp        of a computed text whose seconds have more digits than six
 'P1DT2H'::text::interval
 """
 
@@ -17,9 +18,10 @@ from journal.sql.interval_text import plain_interval
 from journal.sql.typed_constants import typed_constant
 from rewriter.reading.postgres.array_texts import read_computed_array
 from rewriter.reading.postgres.json.json import native_jsonb
+from rewriter.reading.postgres.long_fractions import MOMENTS, with_short_fraction
 from rewriter.reading.postgres.operators import cut_text
 from rewriter.reading.postgres.type_names import type_name
-from rewriter.reading.value_types import KIND, ValueTypes
+from rewriter.reading.value_types import KIND, ValueTypes, results_of
 
 _TEXTS = frozenset({"VARCHAR", "TEXT"})
 _TRUTH = (
@@ -78,12 +80,58 @@ def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
         return read_computed_array(cast, _cast_element)
     if kind == "JSON" and (to is exp.DType.BOOLEAN or to in _OF_NUMBERS):
         return _cast_json(cast, types)
+    if to in MOMENTS:
+        return read_computed_moment(cast, types)
     is_text = kind in _TEXTS or isinstance(cast.this.unnest(), _OF_JSON)
     if to in _WHOLE and is_text and not isinstance(cast.this, exp.Case):
-        made = cast.copy()
-        made.set("this", fill(_WHOLE_TEXT, x=cast.this))
-        return made
+        return _cast_text(cast)
     return None
+
+
+def read_computed_moment(cast: exp.Cast, types: ValueTypes) -> exp.Cast | None:
+    """The moment of a text that rows compute; None for a constant and for what is no text.
+
+    None where the store cannot round seconds, too.
+    """
+    if not types.context.capabilities.rounds_seconds or cast.this.is_string:
+        return None
+    if not _is_text(cast.this, types):
+        return None
+    return _cast_text(cast)
+
+
+def _is_text(value: exp.Expr, types: ValueTypes) -> bool:
+    """True for what is known to compute a text."""
+    value, kind = value.unnest(), types.of(value).kind
+    if kind is not None:
+        return kind.partition("(")[0] in _TEXTS and not kind.endswith("]")
+    match value:
+        case exp.DPipe():
+            parts = list(value.flatten())
+            kinds = [types.of(part).kind or "" for part in parts]
+            is_other = any(k.endswith("]") or k in {"JSON", "BLOB", "BIT"} for k in kinds)
+            return not is_other and (_joins_texts(value) or not _TEXTS.isdisjoint(kinds))
+        case exp.Substring() | exp.Trim():
+            return _is_text(value.this, types)
+        case exp.Case():
+            return any(_is_text(result, types) for result in results_of(value))
+        case exp.Coalesce():
+            return any(_is_text(part, types) for part in value.iter_expressions())
+        case exp.Bracket():
+            return types.of(value.this).kind == "VARCHAR[]" and len(value.expressions) == 1
+        case _:
+            return isinstance(value, (*_OF_JSON, exp.Format))
+
+
+def _cast_text(cast: exp.Cast) -> exp.Cast:
+    """The cast of a computed text in which a number has no fraction, and a second a short one."""
+    if cast.to.this in MOMENTS:
+        text = with_short_fraction(cast.this, cast.to.this)
+    else:
+        text = fill(_WHOLE_TEXT, x=cast.this)
+    made = cast.copy()
+    made.set("this", text)
+    return made
 
 
 def _joins_texts(value: exp.Expr) -> bool:
@@ -96,8 +144,8 @@ def _cast_element(cast: exp.Cast) -> exp.Expr:
     if cast.to.this is exp.DType.BOOLEAN:
         return fill(_TRUTH, x=cast.this)
     if cast.to.this in _WHOLE:
-        cast.set("this", fill(_WHOLE_TEXT, x=cast.this))
-    elif cast.to.is_type(*exp.DataType.TEXT_TYPES):
+        return _cast_text(cast)
+    if cast.to.is_type(*exp.DataType.TEXT_TYPES):
         return cut_text(cast)
     return cast
 

@@ -53,7 +53,12 @@ from rewriter.reading.postgres.bytes import (
     spell_place_of_bytes,
     spell_trim,
 )
-from rewriter.reading.postgres.casts import cast_float, native_json_cast, spell_value_cast
+from rewriter.reading.postgres.casts import (
+    cast_float,
+    native_json_cast,
+    read_computed_moment,
+    spell_value_cast,
+)
 from rewriter.reading.postgres.collations import spell_case, spell_extreme, spell_upper
 from rewriter.reading.postgres.days import spell_days
 from rewriter.reading.postgres.formats import spell_reading, spell_template
@@ -140,8 +145,9 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         node = exp.Cast(this=local, to=node.to.copy())
         return _cast(node, types) or node
     if node.to.this in _MOMENTS and node.to.expressions:
-        whole = exp.cast(node.this.copy(), node.to.this)
-        return rounded_moment(whole, node.to.this, node.to.expressions[0].this)
+        read = read_computed_moment(node, types)
+        whole = exp.cast((read or node).this.copy(), node.to.this)
+        return rounded_moment(whole, node.to.this, node.to.expressions[0].this) or read
     if node.to.this is exp.DType.DECIMAL and types.of(node.this).kind in {"DOUBLE", *_FLOATS}:
         return None if types.context.capabilities.postgres_functions else cast_float(node)
     if node.to.this is exp.DType.DECIMAL and node.to.expressions and is_inexact(node.this, types):
