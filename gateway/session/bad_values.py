@@ -17,7 +17,7 @@ from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 from rewriter.writing.copy_files import target_columns
 from rewriter.writing.copy_options import OF_REJECTS, READ, format_of, given_options, known_options
-from rewriter.writing.copy_texts import take_foreign_texts
+from rewriter.writing.copy_texts import take_postgres_texts
 
 STREAM_PREFIX = "palimpsest-copy-"
 """How the names of files begin that hold what came by STDIN."""
@@ -58,7 +58,7 @@ def _with_place(
     for name in ("suppressed", *OF_REJECTS):
         options.pop(name, None)
     filled = target_columns(ast, table)
-    foreign = take_foreign_texts(options, filled)
+    foreign = take_postgres_texts(options, filled).foreign
     known = known_options(options, READ["csv"], "csv", ast)
     said = {name: _value(v) for name, v in known.items() if name != "auto_detect"}
     said = {"header": False, "allow_quoted_nulls": False, **said}

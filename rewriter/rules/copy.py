@@ -30,7 +30,7 @@ from rewriter.writing.copy_options import (
     known_options,
     makes_folder,
 )
-from rewriter.writing.copy_texts import rows_with_texts, take_foreign_texts
+from rewriter.writing.copy_texts import rows_with_texts, take_postgres_texts
 from rewriter.writing_statements import WRITERS, rewrite_parts
 
 
@@ -48,8 +48,8 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     table = context.catalog.get(table_name(node, context))
     columns = target_columns(ast, table) if isinstance(table, Table) else []
-    foreign = take_foreign_texts(options, columns)
-    rows = rows_with_texts(file_rows(ast, options, columns), columns, foreign)
+    texts = take_postgres_texts(options, columns)
+    rows = rows_with_texts(file_rows(ast, options, columns), columns, texts)
     insert = exp.Insert(this=ast.this, expression=rows)
     insert.set("overriding", "SYSTEM")  # A COPY brings numbers for GENERATED ALWAYS as well.
     plan = rewrite_parts(insert, context)

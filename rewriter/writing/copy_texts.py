@@ -11,28 +11,45 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column
 from rewriter.reading.postgres.long_fractions import MOMENTS, with_short_fraction
 from rewriter.writing.copy_options import Options
 
 _MOMENTS = {exp.DataType(this=kind).sql(dialect="duckdb"): kind for kind in MOMENTS}
-_READ_HERE = frozenset({"BLOB", *_MOMENTS})
 _PARTS = r'"(?:[^"\\]|\\.)*"|[{},]|[^{},"]+'
 """The parts of an array's text: a quoted item, a mark, or an item without quotes."""
 
 
-def take_foreign_texts(options: Options, columns: Sequence[Column]) -> list[int]:
-    """Remove the option TEXTS; the places of the columns whose texts are not the store's."""
+@dataclass(frozen=True, slots=True)
+class PostgresTexts:
+    """The places of columns whose texts a COPY reads as PostgreSQL does.
+
+    ``foreign`` are those of which the store would read something else or nothing; of ``moments``
+    it reads all but a long fraction.
+    """
+
+    foreign: tuple[int, ...] = ()
+    moments: tuple[int, ...] = ()
+
+
+def take_postgres_texts(options: Options, columns: Sequence[Column]) -> PostgresTexts:
+    """Remove the option TEXTS; the places of columns that it concerns, none without it."""
     value = options.pop("texts", None)
     if value is None or value.name.lower() != "postgres":
-        return []
-    return [n for n, c in enumerate(columns) if c.type in _READ_HERE or c.type.endswith("]")]
+        return PostgresTexts()
+    types = [column.type for column in columns]
+    return PostgresTexts(
+        tuple(n for n, of in enumerate(types) if of == "BLOB" or of.endswith("]")),
+        tuple(n for n, of in enumerate(types) if of in _MOMENTS),
+    )
 
 
 def rows_with_texts(
-    source: exp.Expr, columns: Sequence[Column], places: Sequence[int]
+    source: exp.Expr, columns: Sequence[Column], texts: PostgresTexts
 ) -> exp.Select:
     """All that a source has, with the texts at those places as the store reads them."""
+    places = sorted((*texts.foreign, *texts.moments))
     if not places:
         return exp.select("*").from_(exp.Table(this=source))
     names = [exp.to_identifier(f"c{place}") for place in range(len(columns))]

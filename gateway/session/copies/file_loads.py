@@ -35,7 +35,7 @@ from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 from rewriter.writing.copy_files import file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import given_options
-from rewriter.writing.copy_texts import rows_with_texts, take_foreign_texts
+from rewriter.writing.copy_texts import rows_with_texts, take_postgres_texts
 
 BATCH_ROWS = 50_000
 _NATIVE = frozenset(
@@ -95,8 +95,8 @@ def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) ->
         # What is wrong with it, the rewriter says best.
         return session.run_bound(parsed, bound)
     columns = target_columns(ast, table)
-    foreign = take_foreign_texts(options, columns)
-    rows = rows_with_texts(file_rows(ast, options, columns), columns, foreign)
+    texts = take_postgres_texts(options, columns)
+    rows = rows_with_texts(file_rows(ast, options, columns), columns, texts)
     return load_rows(session, parsed, ast.this, rows, columns, bound, skips)
 
 

@@ -44,7 +44,7 @@ from rewriter.writing.copy_options import (
     known_options,
     taken_rejects,
 )
-from rewriter.writing.copy_texts import take_foreign_texts
+from rewriter.writing.copy_texts import take_postgres_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def copy_rejecting(
         )
     path = str(local_path(file.name).absolute())
     columns = target_columns(ast, table)
-    if foreign := take_foreign_texts(options, columns):
+    if foreign := take_postgres_texts(options, columns).foreign:
         name = columns[foreign[0]].name
         raise PalimpsestError(
             Code.NOT_SUPPORTED,

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import pytest
 
+import gateway
 from tests.support.stores.store import Store
 
 pytestmark = pytest.mark.timeout(900)
@@ -94,3 +95,15 @@ def test_seconds_of_copied_texts_are_rounded(store: Store, options: str) -> None
             copy.write(f"{place}\t{text}\t{text}+00\t{text}\n")
     found = con.execute("SELECT p::text, (z AT TIME ZONE 'UTC')::text, v FROM t ORDER BY k")
     assert found.fetchall() == [(meant, meant, text) for text, meant in TEXTS]
+
+
+def test_bad_moments_of_a_copy_are_named_and_left_out(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMP)")
+    rows = f"1\t{LONG}\n2\t2024-13-01 10:00:00.1234567\n"
+    with pytest.raises(gateway.Error, match="STDIN, line 2, column p"):
+        with con.cursor() as cursor, cursor.copy("COPY t FROM STDIN") as copy:
+            copy.write(rows)
+    with con.cursor() as cursor, cursor.copy("COPY t FROM STDIN (ON_ERROR ignore)") as copy:
+        copy.write(rows)
+    assert con.execute("SELECT k FROM t").fetchall() == [(1,)]
