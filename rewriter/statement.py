@@ -11,6 +11,7 @@ from journal.model.dependents import Dependents
 from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import Routine
 from journal.model.segment import Tier
+from journal.model.store_plan import ExplainOptions
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
 from rewriter.statements.blocks import DoBlock
@@ -251,10 +252,10 @@ class StoreUpkeep:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN statement; with ``analyze`` its query runs and is measured."""
+    """EXPLAIN statement; if the options say ANALYZE its query runs and is measured."""
 
     statement: SqlStatement
-    analyze: bool = False
+    options: ExplainOptions = ExplainOptions()
 
 
 Setting = SetSetting | ShowSetting | SetConstraints | CheckReferences

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from gateway.session.explain import EXPLAIN_COLUMNS
+from gateway.session.explain import explain_columns
 from gateway.session.function_calls import with_called_routine
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.own_parameters import own_parameters
@@ -73,7 +73,8 @@ def describe(
     if isinstance(parsed.statement, Explain):
         # What it takes is what the statement in it takes, which must not run for that.
         inner = Parsed(parsed.statement.statement, f"{parsed.text} -- in it", parsed.parameters)
-        return replace(describe(session, inner, examples), columns=EXPLAIN_COLUMNS)
+        shown = explain_columns(parsed.statement.options)
+        return replace(describe(session, inner, examples), columns=shown)
     parsed = without_sequence_names(parsed)
     parsed = with_home_schema(parsed, session.dialect, session.catalog)
     assert isinstance(parsed.statement, SqlStatement)

@@ -44,7 +44,8 @@ COMMIT | ROLLBACK [AND CHAIN]""",
     "PREPARE": """PREPARE p [(type, ..)] AS statement     EXECUTE p [(value, ..)]
 DEALLOCATE p | ALL""",
     "UNDROP": "UNDROP TABLE t    (rows and history come back with it)",
-    "EXPLAIN": "EXPLAIN [ANALYZE] statement",
+    "EXPLAIN": """EXPLAIN [ANALYZE] [VERBOSE] statement
+EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON, ..) statement   (options of the postgres dialect)""",
     "SHOW": """SHOW TABLES | VIEWS | SCHEMAS | COLUMNS FROM t | CREATE TABLE t | POLICY t
 SHOW setting | query""",
     "DESCRIBE": "DESCRIBE t | query     DESCRIBE HISTORY t: the commits that changed it",

@@ -18,10 +18,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.errors import mapped, python_values, translate
+from journal.local_engine.plan_nodes import explain_clause, plan_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.session_defaults import arrow_of, count_of, nothing_known
+from journal.model.store_plan import ExplainOptions, StorePlan
 from journal.model.store_session import Parameters, RecordDialect
 from journal.sql import dialects
 from journal.sql.lowering.limits import spell_shares
@@ -212,13 +214,12 @@ class DuckDBSession:
     def stream(self, query: Query, parameters: Parameters) -> None:
         self.execute(query, parameters)
 
-    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+    def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         """The store's plan of a query, which runs only to be measured."""
         with mapped():
-            word, text = "EXPLAIN ANALYZE" if analyze else "EXPLAIN", render(query)
-            bound = self._bound(query, parameters)
-            rows = self._connection.execute(f"{word} {text}", bound).fetchall()
-            return "\n".join(str(row[1]) for row in rows)
+            word, bound = explain_clause(options), self._bound(query, parameters)
+            rows = self._connection.execute(f"{word} {render(query)}", bound).fetchall()
+            return plan_of([str(row[1]) for row in rows], options)
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""

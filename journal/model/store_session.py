@@ -18,6 +18,7 @@ from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, SegmentFile
+from journal.model.store_plan import ExplainOptions, StorePlan
 
 Parameters = Mapping[str, Any]
 
@@ -142,7 +143,7 @@ class StoreSession(FetchableRows, RecordSession, Protocol):
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
 
-    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+    def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         """The store's plan of a query, which runs only to be measured."""
 
     def use_zone(self, name: str | None) -> None:

@@ -45,6 +45,7 @@ from rewriter.syntax.repeated_values import spell_out_repeated
 from rewriter.syntax.statements.blocks import is_do, read_do
 from rewriter.syntax.statements.constraints import without_not_deferrable
 from rewriter.syntax.statements.entities import recognise_entity
+from rewriter.syntax.statements.explain import explained
 from rewriter.syntax.statements.function_forms import in_atomic_body, with_body_as_text
 from rewriter.syntax.statements.generated import spell_out_generated
 from rewriter.syntax.statements.identity_options import with_ordered_identities
@@ -55,7 +56,6 @@ from rewriter.syntax.statements.prepared import head_of_prepare
 from rewriter.syntax.statements.recursive_view import spell_out_recursive_view
 from rewriter.syntax.statements.select_into import into_as_table
 from rewriter.syntax.statements.session_calls import session_calls
-from rewriter.syntax.statements.show import explained
 from rewriter.syntax.statements.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.tied_rows import spell_out_limits
 from rewriter.syntax.token_reader import Parse, TokenReader
@@ -248,7 +248,7 @@ def _explain(
     text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
 ) -> Parsed:
     """EXPLAIN and its statement, which is read as it would be without."""
-    rest, analyze = explained(tokens)
+    rest, options = explained(tokens, dialect)
     found = _statement(text, rest, dialect, limits, placeholders)
     if not isinstance(found.statement, SqlStatement):
         raise PalimpsestError(
@@ -258,7 +258,7 @@ def _explain(
             position=token_position(rest[0]),
         )
     own_text = text[tokens[0].start : tokens[-1].end + 1]
-    return Parsed(Explain(found.statement, analyze), own_text, found.parameters)
+    return Parsed(Explain(found.statement, options), own_text, found.parameters)
 
 
 def _prepare(text: str, tokens: list[Token], dialect: str, limits: Limits) -> Prepare:

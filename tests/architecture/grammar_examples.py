@@ -231,7 +231,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "PREPARE one (INTEGER) AS SELECT a FROM t WHERE k = $1", "EXECUTE one (1)", "DEALLOCATE one"
     ),
     "UNDROP": _each("UNDROP TABLE t"),
-    "EXPLAIN": _each("EXPLAIN UPDATE t SET a = 1", "EXPLAIN ANALYZE SELECT k FROM t"),
+    "EXPLAIN": _each("EXPLAIN UPDATE t SET a = 1", "EXPLAIN ANALYZE SELECT k FROM t")
+    + _each(
+        "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT k FROM t",
+        "EXPLAIN (COSTS OFF) DELETE FROM t",
+        dialect="postgres",
+    ),
     "SHOW": _each(
         "SHOW TABLES",
         "SHOW COLUMNS FROM t",

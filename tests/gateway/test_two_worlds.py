@@ -99,7 +99,8 @@ def _told(con: Connection, sql: str) -> str:
     try:
         for one in (*sql.split("; "), "SELECT * FROM t ORDER BY k", "FROM plain ORDER BY k"):
             cursor = con.execute(one)
-            told.append((cursor.rowcount, cursor.fetchall() if cursor.description else None))
+            rows = cursor.fetchall() if cursor.description else []
+            told.append((cursor.rowcount, rows if "ORDER BY" in one else sorted(rows, key=str)))
     except gateway.Error as error:
         told.append(str(error))
     con.execute("ROLLBACK")

@@ -190,4 +190,4 @@ def test_what_is_explained_may_have_some(
 ) -> None:
     found = gateway.pgconn.exec_params(f"EXPLAIN {explained}".encode(), [values[0].encode()])
     assert found.status == pq.ExecStatus.TUPLES_OK, found.error_message
-    assert (found.fname(0), found.ntuples > 0) == (b"explain_key", True)
+    assert (found.fname(0), found.ntuples > 0) == (b"QUERY PLAN", True)

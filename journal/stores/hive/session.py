@@ -25,6 +25,7 @@ from journal.model.result_column import ResultColumn
 from journal.model.schema import fold
 from journal.model.segment import Fields
 from journal.model.session_defaults import arrow_of, count_of, nothing_known, row_of
+from journal.model.store_plan import ExplainOptions, StorePlan
 from journal.model.store_session import (
     MemoryRows,
     Parameters,
@@ -50,6 +51,7 @@ from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.missing_tables import NOT_FOUND, explained
 from journal.stores.hive.partition_check import Presence
 from journal.stores.hive.partition_pruning import Needed
+from journal.stores.hive.plan_nodes import plan_of
 from journal.stores.hive.queries import HELD, as_json, failing_for_zero, labels_of, renamed
 from journal.stores.hive.relation_router import RelationRouter
 from journal.stores.hive.store import HiveStore
@@ -318,14 +320,14 @@ class HiveSession:
             for given, (name, kind) in zip(names, found, strict=False)
         ]
 
-    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+    def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         here = self.local_query(query)
         if here is not None:
-            return self.local.explain(here, parameters, analyze=analyze)
+            return self.local.explain(here, parameters, options)
         text, _ = self._places.text(query, parameters)
-        if analyze:
+        if options.analyze:
             self.connection.run(text)
-        return "\n".join(str(row[0]) for row in self.connection.run(f"EXPLAIN FORMATTED {text}"))
+        return plan_of(self.connection.run(f"EXPLAIN FORMATTED {text}"), options)
 
     def use_zone(self, name: str | None) -> None:
         self._local.use_zone(name)

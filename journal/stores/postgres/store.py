@@ -22,6 +22,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.session_defaults import arrow_of, count_of, nothing_known, row_of
+from journal.model.store_plan import ExplainOptions, StorePlan
 from journal.model.store_session import LongWay, Parameters, RecordDialect
 from journal.model.version import Version
 from journal.sql.lowering.select import result_names
@@ -75,6 +76,7 @@ from journal.stores.postgres.pipeline_cursor import (
     TooManyRows,
     first_row,
 )
+from journal.stores.postgres.plan_nodes import explain_clause, plan_of
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 
 _CONNECTED, _IDLE = int(pq.ConnStatus.OK), int(pq.TransactionStatus.IDLE)
@@ -296,16 +298,15 @@ class PostgresSession(FetchedRows):
                 advice="give the name of a zone, such as Europe/Berlin or UTC",
             ) from error
 
-    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+    def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         """The store's plan of a query, which runs only to be measured."""
         query = self._with_values(query, parameters)
         text = self._with_types(render(query, self._epoch_of))
         with mapped():
             self._finish()
-            word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
             sql, values = self._sent(text, parameters)
-            self._cursor.run(f"{word} {sql}", values)
-            return "\n".join(str(row[0]) for row in self._cursor.fetchall())
+            self._cursor.run(f"{explain_clause(options)} {sql}", values)
+            return plan_of(self._cursor.fetchall(), options)
 
     def text(
         self, sql: str, values: Sequence[Any] = (), *, often: bool = False

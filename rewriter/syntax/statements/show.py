@@ -1,4 +1,4 @@
-"""SHOW and EXPLAIN, recognised by their tokens: sqlglot knows them in few dialects.
+"""SHOW, recognised by its tokens: sqlglot knows it in few dialects.
 
 SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES | DESCRIBE [ALL] [TABLES]
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
@@ -7,7 +7,6 @@ SHOW EFFECTIVE POLICY [FOR] t [COLUMN c]
 SHOW POLICY FOR SCHEMA s | DATABASE
 SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
 SHOW query     which describes it, as DuckDB's does
-EXPLAIN [PLAN FOR | ANALYZE | (ANALYZE, ..)] statement
 """
 
 from __future__ import annotations
@@ -111,47 +110,6 @@ def _of_schema(tokens: Sequence[Token]) -> list[Token]:
     """MySQL's ``t FROM schema`` leaves the table's own name; a dotted name is taken as it is."""
     end = next((i for i, t in enumerate(tokens) if t.text.upper() in _FROM), len(tokens))
     return list(tokens[:end])
-
-
-def explained(tokens: list[Token]) -> tuple[list[Token], bool]:
-    """The tokens of the statement that is to be explained, and whether it runs and is measured."""
-    rest, analyze = _options(tokens)
-    if [t.text.upper() for t in rest[:2]] == ["PLAN", "FOR"]:
-        rest = rest[2:]
-    if not rest:
-        raise PalimpsestError(
-            Code.SYNTAX,
-            "EXPLAIN needs a statement",
-            advice="write a query, or a statement that writes, behind it",
-            position=token_position(tokens[0]),
-        )
-    return rest, analyze
-
-
-def _options(tokens: list[Token]) -> tuple[list[Token], bool]:
-    """What follows the options of EXPLAIN, and whether ANALYZE is among them."""
-    words = [t.text.upper() for t in tokens]
-    if words[1:2] != ["("] or words[2:3] in (["SELECT"], ["WITH"], ["FROM"], ["VALUES"], ["("]):
-        analyze = words[1:2] in (["ANALYZE"], ["ANALYSE"])
-        rest = tokens[2:] if analyze else tokens[1:]
-        while analyze and rest and rest[0].text.upper() == "VERBOSE":
-            rest = rest[1:]
-        return rest, analyze
-    end = words.index(")") if ")" in words else len(words)
-    analyze = False
-    for option in " ".join(words[2:end]).split(" , "):
-        name, _, value = option.partition(" ")
-        on = value in {"", "TRUE", "ON", "1"}
-        if name in {"ANALYZE", "ANALYSE"}:
-            analyze = on
-        elif (on and name != "VERBOSE") or (name == "FORMAT" and value != "TEXT"):
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"EXPLAIN ({option}) is not supported",
-                advice="EXPLAIN takes ANALYZE, and shows text",
-                position=token_position(tokens[2]),
-            )
-    return tokens[end + 1 :], analyze
 
 
 def _table(tokens: Sequence[Token], parse: Parse) -> exp.Table:

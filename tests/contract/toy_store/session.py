@@ -18,6 +18,7 @@ from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.segment import Fields
 from journal.model.session_defaults import arrow_of, count_of, nothing_known, row_of
+from journal.model.store_plan import ExplainOptions, StorePlan
 from journal.model.store_session import Parameters, RecordDialect, in_arrow
 from journal.records.record_types import RecordType
 from journal.records.schema import OF_DATABASE
@@ -130,9 +131,7 @@ class SqliteSession:
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """Types of plain columns are known, others when there is a row."""
-        ast = query.ast.copy()
-        for node in list(ast.find_all(exp.Placeholder)):
-            node.replace(exp.Null())
+        ast = query.ast.transform(lambda n: exp.Null() if isinstance(n, exp.Placeholder) else n)
         self.text(f"CREATE TEMP VIEW looked_at AS {rendered(ast, self._relation)}")
         found = self.text("PRAGMA temp.table_info(looked_at)")
         self.text("DROP VIEW temp.looked_at")
@@ -144,9 +143,9 @@ class SqliteSession:
             for (_, name, kind, *_), to in zip(found, casts, strict=True)
         ]
 
-    def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
+    def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         text = f"EXPLAIN QUERY PLAN {rendered(query.ast, self._relation)}"
-        return "\n".join(str(row[-1]) for row in self.text(text, parameters))
+        return StorePlan(tuple(str(row[-1]) for row in self.text(text, parameters)))
 
     def use_zone(self, name: str | None) -> None:
         """Moments keep the zones that they were written with."""

@@ -30,6 +30,7 @@ class Capability(Enum):
     FOREIGN_KEYS = "foreign keys"
     HOLDS_DURING_PURGES = "holds that are placed while a purge runs: they wait for its end"
     MINOR_COMPACTION = "minor compaction"
+    NODES_OF_PLANS = "plans as trees of nodes"
     OTHER_READERS = "views that other tools read"
     PARTITIONS = "native partitions"
     PROCESSES = "several processes at once"
