@@ -45,3 +45,18 @@ def test_history_has_what_the_parts_left_together(store: Store) -> None:
     assert con.execute("SELECT k, v FROM t").fetchall() == [(1, 22)]
     past = con.execute("SELECT k, v FROM t FOR SYSTEM_TIME ALL ORDER BY k, v")
     assert past.fetchall() == [(1, 10), (1, 22)]
+
+
+@pytest.mark.also_on("postgres")
+@pytest.mark.drifts(toy="SQLite has other random numbers")
+def test_a_sample_is_a_share_or_a_number_of_rows(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t SELECT * FROM range(50)")
+    for sample, rows in (
+        ("TABLESAMPLE (100 PERCENT)", 50),
+        ("TABLESAMPLE SYSTEM (0%)", 0),
+        ("TABLESAMPLE (7 ROWS)", 7),
+        ("USING SAMPLE 7 ROWS", 7),
+    ):
+        assert len(con.execute(f"SELECT k FROM t {sample}").fetchall()) == rows, sample
