@@ -10,6 +10,7 @@ import re
 from difflib import get_close_matches
 
 from journal.model.errors import Code, PalimpsestError
+from journal.stores.hive.client.spark_words import reworded
 from journal.stores.hive.dialect.enums import INVALID
 
 _CONDITION = re.compile(r"\[([A-Z0-9_]+)(?:\.([A-Z0-9_]+))?\]\s*")
@@ -27,7 +28,7 @@ _BY_CODE = {
     Code.OUT_OF_RANGE: (
         "CAST_OVERFLOW ARITHMETIC_OVERFLOW BINARY_ARITHMETIC_OVERFLOW NUMERIC_VALUE_OUT_OF_RANGE"
     ),
-    Code.GROUPING: "MISSING_AGGREGATION MISSING_GROUP_BY",
+    Code.GROUPING: "MISSING_AGGREGATION MISSING_GROUP_BY NESTED_AGGREGATE_FUNCTION",
     Code.OUTPUT_PLACE: "GROUP_BY_POS_OUT_OF_RANGE ORDER_BY_POS_OUT_OF_RANGE",
     Code.CARDINALITY: "SCALAR_SUBQUERY_TOO_MANY_ROWS",
     Code.BIND: "PARSE_SYNTAX_ERROR",
@@ -171,6 +172,8 @@ def translate(message: str) -> PalimpsestError:
     code = code or Code.STORE
     if (unresolved := _UNRESOLVED.match(text)) is not None:
         return _unknown_name(code, unresolved)
+    if (said := reworded(code, text)) is not None:
+        return said
     advice = _SETTINGS_ADVICE if _SETTING.search(message) else _ADVICE.get(code, "")
     return PalimpsestError(code, text or "the statement failed", advice=advice)
 
