@@ -9,6 +9,7 @@ from gateway.access.run_as import RUN_AS, role_to_run_as
 from gateway.config import Settings
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.session.session import Session
+from gateway.session.set_values import after_text
 from gateway.sharing.time_zone import process_zone
 from journal.model.access import Role
 from journal.model.errors import PalimpsestError
@@ -49,7 +50,7 @@ def session_of_client(
         settings = replace(settings, role=role.id, login_role=role.id)
     for name, value in given.items():
         try:
-            settings = settings.with_setting(name, value)
+            settings = after_text(settings, name, value, session.catalog, session.user)
         except PalimpsestError:
             if name.lower() not in _ALWAYS_SENT:
                 raise

@@ -39,6 +39,18 @@ def after_set(
     return settings.with_setting(name, given)
 
 
+def after_text(
+    settings: Settings, name: str, text: str, catalog: CatalogSnapshot, user: str | None
+) -> Settings:
+    """Settings of a client that gives a text for one as it connects, as ``after_set`` reads it.
+
+    A ``search_path`` of ``hr, public`` is a list there, too. Raises SETTING_VALUE, UNKNOWN_SETTING.
+    """
+    if name.lower() == "search_path":
+        return after_set(settings, name, exp.Literal.string(text), catalog, user)
+    return settings.with_setting(name, text)
+
+
 def _schema_meant(given: str, settings: Settings, catalog: CatalogSnapshot) -> str:
     """The schema that a name stands for, with its database before it or not."""
     if means_home(given, settings.dialect, catalog):

@@ -156,6 +156,7 @@ QUESTIONS = (
         " i.indoption AS i_indoption FROM pg_index i WHERE indexrelid = 'asked.asked_up'::regclass)"
         " AS tmp ORDER BY 1"
     ),
+    "SELECT getdatabaseencoding(), pg_client_encoding()",
     # Indexes, with their classes of operators and their order.
     (
         "SELECT DISTINCT ON (ic.relname, k.i) ic.relname, k.i, coalesce(a.attname,"

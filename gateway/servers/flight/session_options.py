@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.servers.flight.sessions import FlightClient
 from gateway.servers.flight.wire import flight_pb2 as wire
 from gateway.session.session import Session
+from gateway.session.set_values import after_text
 from journal.model.errors import Code, PalimpsestError
 
 _INVALID_NAME, _INVALID_VALUE = 1, 2
@@ -44,7 +45,11 @@ def _set(session: Session, name: str, value: str | None) -> int:
         if value not in session.catalog.schemas:
             return _INVALID_VALUE
     try:
-        session.settings = session.settings.with_setting(name, value)
+        given, catalog = session.settings, session.catalog
+        if value is None:
+            session.settings = given.with_setting(name, None)
+        else:
+            session.settings = after_text(given, name, value, catalog, session.user)
     except PalimpsestError as error:
         return _INVALID_NAME if error.code is Code.UNKNOWN_SETTING else _INVALID_VALUE
     return 0

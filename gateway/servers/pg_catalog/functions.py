@@ -185,6 +185,8 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_char_to_encoding": ("(n) AS 6",),
     "pg_database_size": ("(n) AS 0::BIGINT",),
     "pg_encoding_to_char": ("(n) AS 'UTF8'",),
+    "getdatabaseencoding": ("() AS 'UTF8'",),
+    "pg_client_encoding": ("() AS 'UTF8'",),
     "pg_get_constraintdef": tuple(
         f"({arguments}) AS (SELECT any_value(definition) FROM pgc.constraint_definitions"  # noqa: S608
         " WHERE oid = o)"

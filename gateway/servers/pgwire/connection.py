@@ -45,6 +45,7 @@ from gateway.servers.pgwire.taken_texts import text_given
 from gateway.servers.pgwire.text_style import TextStyle
 from gateway.servers.pgwire.told_values import ToldValues
 from gateway.servers.pgwire.transaction_words import begin_tag, warning_of
+from gateway.servers.pgwire.void_arguments import without_void_values
 from gateway.session.notice_levels import is_heard
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
@@ -207,7 +208,7 @@ class ClientConnection:
         statement = self._statements.get(message.statement)
         self._text = statement.text
         oids = self._statements.current_oids(statement)
-        values = self._values(message, oids, statement.texts)
+        values = without_void_values(self._values(message, oids, statement.texts), oids)
         parsed = with_dimensions(statement.parsed, values, oids)
         if parsed is not statement.parsed:
             statement = replace(statement, parsed=parsed)

@@ -21,6 +21,7 @@ from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.taken_texts import places_of_texts
 from gateway.servers.pgwire.types import TEXT, field_of
+from gateway.servers.pgwire.void_arguments import VOID, without_void_arguments
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
 from gateway.session.prepared import prepared_statement
@@ -91,7 +92,8 @@ class StatementStore:
                 f'the prepared statement "{message.name}" exists already',
                 advice="close it first, or use another name",
             )
-        found = self.split(message.text, placeholders="$" in message.text)
+        text = without_void_arguments(message.text, message.oids)
+        found = self.split(text, placeholders="$" in text)
         if len(found) > 1:
             raise PalimpsestError(
                 Code.SYNTAX,
@@ -202,6 +204,8 @@ class StatementStore:
         )
         known = [field_of(ResultColumn("", kind or "VARCHAR")).oid for kind in types]
         known[: len(given)] = [oid or known[i] for i, oid in enumerate(given[:count])]
+        if VOID in given:
+            known += given[len(known) :]
         statement.known = tuple(known)
 
 

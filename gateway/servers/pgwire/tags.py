@@ -15,10 +15,10 @@ _WITH_ROWS = frozenset({"SELECT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", 
 
 
 def command_tag(tag: str, rows: int) -> str:
-    """The tag of a statement: ``INSERT 0 3``, ``SELECT 2``, ``CREATE TABLE``."""
+    """The tag of a statement: ``INSERT 0 3``, ``SELECT 2`` (of a CREATE TABLE AS, too)."""
     if tag.startswith("INSERT"):
         return f"INSERT 0 {max(rows, 0)}"
-    if tag == "CREATE TABLE" and rows >= 0:
+    if tag == "CREATE TABLE AS" and rows >= 0:
         return f"SELECT {rows}"
     if tag == "TRUNCATE":
         return "TRUNCATE TABLE"
