@@ -143,20 +143,41 @@ def fill(direct: psycopg.Connection[Any], con: Connection, rows: int) -> None:
 def reads(report: Report, direct: psycopg.Connection[Any], con: Connection, repeats: int) -> None:
     """The statements over each state, past the gateway and through it."""
     for table, at_most in _STATES.items():
-        for case, (sql, often) in _READS.items():
-            own, theirs = sql.format(t=table), sql.format(t="plain")
-            name = f"{table}, {case}"
-            report.compare(
-                name,
-                {
-                    OURS: repeated(con.execute, own, often),
-                    _PAST: repeated(direct.execute, own, often),
-                    _PLAIN: repeated(direct.execute, theirs, often),
-                },
-                repeats,
-                (Promise(_PLAIN, at_most),),
-            )
-            report.judge_against(name, _PAST, Promise(_PLAIN, at_most))
+        for case in _READS:
+            _compare(report, direct, con, repeats, (f"{table}, {case}", table, case), at_most)
+
+
+def untold(report: Report, direct: psycopg.Connection[Any], con: Connection, repeats: int) -> None:
+    """Reads of a head of which rows have ended since the server has looked at it."""
+    con.execute("UPDATE head SET amount = amount + 1 WHERE id % 100 = 9")
+    for case in ("rows by an index", "page by key"):
+        name = f"head, 1 % changed since ANALYZE, {case}"
+        _compare(report, direct, con, repeats, (name, "head", case), _STATES["one_percent"])
+
+
+def _compare(
+    report: Report,
+    direct: psycopg.Connection[Any],
+    con: Connection,
+    repeats: int,
+    named: tuple[str, str, str],
+    at_most: float,
+) -> None:
+    """A case of a table, under a name, past the gateway and through it."""
+    name, table, case = named
+    sql, often = _READS[case]
+    own, theirs = sql.format(t=table), sql.format(t="plain")
+    report.compare(
+        name,
+        {
+            OURS: repeated(con.execute, own, often),
+            _PAST: repeated(direct.execute, own, often),
+            _PLAIN: repeated(direct.execute, theirs, often),
+        },
+        repeats,
+        (Promise(_PLAIN, at_most),),
+    )
+    report.judge_against(name, _PAST, Promise(_PLAIN, at_most))
 
 
 def writes(report: Report, direct: psycopg.Connection[Any], con: Connection, repeats: int) -> None:
@@ -208,6 +229,7 @@ def measure(options: Options) -> Report:
         ):
             fill(direct, con, options.rows)
             reads(report, direct, con, options.repeats)
+            untold(report, direct, con, options.repeats)
             writes(report, direct, con, options.repeats)
     finally:
         cluster.remove()

@@ -144,3 +144,23 @@ def test_a_large_write_tells_the_planner_what_it_wrote(cluster: Cluster) -> None
             con.execute("CALL system.compact('t')")
             con.execute("UPDATE t SET b = b || '.' WHERE a % 2 = 1")
             assert "Hash Anti Join" in _plan(direct, "SELECT max(b) FROM t")
+
+
+def test_rows_that_ended_since_the_last_analyze_are_not_compared_one_by_one(
+    cluster: Cluster,
+) -> None:
+    database = cluster.database()
+    with gateway.connect(cluster.url(database), autocommit=True) as con:
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c INTEGER)")
+        con.execute("CREATE INDEX t_b ON t (b)")
+        con.execute("INSERT INTO t SELECT i, i % 200, i FROM range(20000) AS r(i)")
+        with psycopg.connect(cluster.conninfo(database), autocommit=True) as direct:
+            direct.execute("ANALYZE")
+            con.execute("UPDATE t SET c = -c WHERE a % 40 = 7")
+            sql = "SELECT * FROM t WHERE b = 7"
+            shown = direct.execute(f"EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {sql}")
+            plan = "\n".join(line for (line,) in shown)
+            assert "Rows Removed by Join Filter" not in plan
+            assert len(direct.execute(sql).fetchall()) == 100
+            told = con.execute(f"EXPLAIN ANALYZE {sql}").fetchall()
+            assert "Rows Removed by Join Filter" not in str(told)

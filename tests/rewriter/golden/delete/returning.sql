@@ -93,7 +93,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-        AND NOT "c"."subsequent_version_number" IS NULL
+        AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t"

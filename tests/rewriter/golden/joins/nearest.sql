@@ -88,7 +88,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-        AND NOT "c"."subsequent_version_number" IS NULL
+        AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t"
@@ -119,7 +119,7 @@ JOIN LATERAL (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
+          AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "u"

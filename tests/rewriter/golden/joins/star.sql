@@ -117,7 +117,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-        AND NOT "c"."subsequent_version_number" IS NULL
+        AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t", (
@@ -145,7 +145,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."u" = "o"."u" AND "c"."version_number" = "o"."version_number")
-        AND NOT "c"."subsequent_version_number" IS NULL
+        AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "u", (
@@ -173,7 +173,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."w" = "o"."w" AND "c"."version_number" = "o"."version_number")
-        AND NOT "c"."subsequent_version_number" IS NULL
+        AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "w"

@@ -78,7 +78,10 @@ FROM (
           FROM "_palimpsest"."t2_head" AS "c"
           WHERE
             ("c"."m" = "o"."m" AND "c"."version_number" = "o"."version_number")
-            AND NOT "c"."subsequent_version_number" IS NULL
+            AND (
+              NOT "c"."subsequent_version_number" IS NULL
+              OR "c"."subsequent_version_number" = "c"."version_number"
+            )
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "u" ON "k" = "m"

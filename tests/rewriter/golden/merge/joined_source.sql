@@ -312,7 +312,10 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
-            AND NOT "c"."subsequent_version_number" IS NULL
+            AND (
+              NOT "c"."subsequent_version_number" IS NULL
+              OR "c"."subsequent_version_number" = "c"."version_number"
+            )
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "s"
@@ -341,7 +344,10 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
-            AND NOT "c"."subsequent_version_number" IS NULL
+            AND (
+              NOT "c"."subsequent_version_number" IS NULL
+              OR "c"."subsequent_version_number" = "c"."version_number"
+            )
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "p" ON "s"."k" = "p"."k"
@@ -372,7 +378,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
+          AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "t" ON "t"."k" = "s"."k"
@@ -426,7 +432,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
+          AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"

@@ -298,7 +298,10 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
-            AND NOT "c"."subsequent_version_number" IS NULL
+            AND (
+              NOT "c"."subsequent_version_number" IS NULL
+              OR "c"."subsequent_version_number" = "c"."version_number"
+            )
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "s"
@@ -328,7 +331,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
+          AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "t" ON "t"."k" = "s"."k"
@@ -382,7 +385,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
+          AND (NOT "c"."subsequent_version_number" IS NULL OR "c"."subsequent_version_number" = "c"."version_number")
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"
