@@ -73,6 +73,8 @@ def command(
         _export_jdbc(pieces[0].text, file, key, as_json, jdbc, access)
         return
     jdbc.refuse_with_file()
+    if jdbc.load is not None:
+        raise click.UsageError("--load goes with a database, jdbc:..")
     if key is not None:
         raise click.UsageError("--key goes with a database, jdbc:..")
     with open_connection(access, "export", as_json=as_json) as connection:

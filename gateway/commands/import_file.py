@@ -25,9 +25,11 @@ from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
 from gateway.dbapi.connection import Connection
 from gateway.session.typed_names import column_names
-from gateway.shell.files import FileOptions, Imported, import_file
+from gateway.shell.file_source import FileOptions
+from gateway.shell.files import Imported, import_file
 from gateway.shell.jdbc_databases import is_jdbc
 from gateway.shell.jdbc_transfers import JdbcSource, import_jdbc
+from gateway.shell.key_conflicts import APPEND, MERGE
 from gateway.shell.rejecting_imports import import_rejecting
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of
@@ -98,12 +100,15 @@ def command(
     other rows are imported.
 
     The command matches columns by name. Imported rows obey keys and constraints like any others.
+    A row whose key is in TABLE stops the import; with --load merge it replaces the one that is
+    there, whose columns that FILE lacks keep their values, and with --load ignore it is left out.
 
     \b
     Examples:
       palimpsest import planes.csv planes --create --key tailnum
       palimpsest import more.parquet hr.depts
       palimpsest import old.csv hr.depts --delimiter ';' --null NA
+      palimpsest import changed.csv hr.depts --load merge
       palimpsest import old.csv hr.depts --rejects wrong.csv --reject-limit 100
       palimpsest import - hr.depts --format json < new.ndjson
       palimpsest import jdbc:postgresql://db/shop orders --from public.orders --create --key id
@@ -113,12 +118,15 @@ def command(
         _import_jdbc(file, table, create, key, as_json, jdbc, access, of_files)
         return
     jdbc.refuse_with_file()
+    merges = jdbc.load not in {None, APPEND}
     _check_options(
         {
             "--format goes with -; a file's name says what it holds": form and file != "-",
             "--key goes with --create": key and not create,
             "--rejects goes with a table that there is, and so knows its types": rejects and create,
             "--reject-limit goes with --rejects": reject_limit and not rejects,
+            "--load merge and ignore go with a table that there is": merges and create,
+            "--load merge and ignore go without --rejects": merges and rejects,
         }
     )
     keys = column_names(key)
@@ -138,10 +146,16 @@ def command(
                 done = import_rejecting(*given, limits, options, shown)
             else:
                 done = import_file(
-                    *given, create=create, key=keys, options=options, advance=advance, shown=shown
+                    *given,
+                    create=create,
+                    key=keys,
+                    load=jdbc.load or APPEND,
+                    options=options,
+                    advance=advance,
+                    shown=shown,
                 )
     seconds = time.monotonic() - started
-    _report(done, seconds, rejects, as_json=as_json)
+    _report(done, seconds, rejects, as_json=as_json, merges=jdbc.load == MERGE)
 
 
 def _set_suppressed(connection: Connection, suppressed: str | None) -> None:
@@ -195,13 +209,17 @@ def _import_jdbc(
     click.echo(f"Imported {counted(done.rows, 'row')} into {done.table}{last} in {seconds:.1f} s.")
 
 
-def _report(done: Imported, seconds: float, rejects: str | None, *, as_json: bool) -> None:
+def _report(
+    done: Imported, seconds: float, rejects: str | None, *, as_json: bool, merges: bool
+) -> None:
     if as_json:
         click.echo(
             json.dumps(
                 {
                     "table": done.table,
                     "rows": done.rows,
+                    "inserted": done.rows - done.updated,
+                    "updated": done.updated,
                     "skipped": done.skipped,
                     "rejected": done.rejected,
                     "columns": list(done.columns),
@@ -213,6 +231,9 @@ def _report(done: Imported, seconds: float, rejects: str | None, *, as_json: boo
         return
     made = "Made" if done.created else "Appended to"
     rows = counted(done.rows, "row")
+    if merges:
+        made = "Merged into"
+        rows = f"{counted(done.rows - done.updated, 'row')} inserted, {done.updated:,} updated"
     if done.skipped:
         rows += f" ({counted(done.skipped, 'suppressed row')} skipped)"
     click.echo(f"{made} {done.table}: {rows} in {seconds:.1f} s.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 
 from gateway.shell.jdbc_databases import JdbcLogin
+from gateway.shell.key_conflicts import LOADS
 from journal.model.lazy_dataclass import dataclass
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,10 +34,10 @@ class JdbcOptions:
         return JdbcLogin(use, self.user, self.password_env, self.password_file)
 
     def refuse_with_file(self) -> None:
-        """Raise UsageError if anything was said: it goes with a database alone."""
-        if self != JdbcOptions():
+        """Raise UsageError if anything was said but ``load``: it goes with a database alone."""
+        if replace(self, load=None) != JdbcOptions():
             raise click.UsageError(
-                "--from, --to, --query, --columns, --incremental, --load, --login, --password-env,"
+                "--from, --to, --query, --columns, --incremental, --login, --password-env,"
                 " --password-file and --master go with a database, jdbc:.."
             )
 
@@ -76,8 +78,9 @@ def reading_options(function: F) -> F:
             ),
             click.option(
                 "--load",
-                type=click.Choice(["append", "merge"]),
-                help="Database: merge replaces rows of the same key; default: append.",
+                type=click.Choice(LOADS),
+                help="What becomes of rows whose key is in the table: append fails, merge replaces"
+                " those that are there (an upsert), ignore leaves theirs out; default: append.",
             ),
             *_LOGIN,
         ),

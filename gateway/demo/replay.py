@@ -10,7 +10,8 @@ from pathlib import Path
 from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.source import SourceFiles
-from gateway.shell.files import FileOptions, import_file
+from gateway.shell.file_source import FileOptions
+from gateway.shell.files import import_file
 from journal.model.lazy_dataclass import dataclass
 
 YEAR = 2013

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from sqlglot import exp, parse_one
 
@@ -24,6 +25,8 @@ from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.own_parameters import own_parameters
 from gateway.session.session import Session
+from gateway.shell.file_source import FOUND_OUT, FileOptions, FileSource
+from gateway.shell.key_conflicts import APPEND, check_once, on_conflict, repeated_key
 from gateway.shell.own_files import accesses_files, as_parquet, reads_files, reads_here
 from gateway.shell.running import Advance, run_cancellable
 from gateway.shell.unread_csv import check_is_divided, divided_wrongly
@@ -45,27 +48,14 @@ _CSV_ERROR = re.compile(r"line (\d+) of the file: (.*)", re.DOTALL)
 _COMPRESSED = (".gz", ".zst")
 _KEPT_TWICE = "name further columns with --key, or leave it out: rows then get hidden ids"
 _KNOWN_KEYS = (
-    "import the file into a table of its own with --create, then MERGE that INTO the other;"
-    " nothing was imported"
+    "--load merge replaces rows whose key is there, --load ignore leaves theirs out; nothing was"
+    " imported"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class FileOptions:
-    """How a CSV file is written; None leaves it to be found out."""
-
-    delimiter: str | None = None
-    header: bool | None = None
-    null: str | None = None
-
-
-FOUND_OUT = FileOptions()
-"""Nothing is said about the file."""
-
-
-@dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did."""
+    """What an import did; ``rows`` are those that were new and those that were ``updated``."""
 
     table: str
     rows: int
@@ -73,6 +63,7 @@ class Imported:
     created: bool
     skipped: int = 0
     rejected: int = 0
+    updated: int = 0
 
 
 def reader_of(path: str) -> str:
@@ -100,11 +91,12 @@ def import_file(
     options: FileOptions = FOUND_OUT,
     advance: Advance | None = None,
     shown: str = "",
+    load: str = APPEND,
 ) -> Imported:
     """Append a file's rows to a table, all or none; with ``create`` the table is made of them.
 
-    Several files are of one kind; a column that some of them lack is NULL there. Errors call the
-    file ``shown``.
+    ``load`` says what becomes of rows whose key is there, see ``key_conflicts``. Several files are
+    of one kind; a column that some of them lack is NULL there. Errors call the file ``shown``.
     """
     with mapping():
         paths = [path] if isinstance(path, str) else list(path)
@@ -113,7 +105,7 @@ def import_file(
         reader = reader_of(paths[0])
         target = table_name(connection, name)
         found = connection.client_session.catalog.get(target)
-        source = _Source(tuple(str(local_path(p).absolute()) for p in paths), reader, options)
+        source = FileSource(tuple(str(local_path(p).absolute()) for p in paths), reader, options)
         columns = _columns_of_file(connection, source, shown)
         if create:
             definition = _definition(target, columns, key)
@@ -122,11 +114,16 @@ def import_file(
                 raise no_such_table(target)
             columns = match_columns(found, [n for n, _ in columns], shown)
             definition = None
+        into = _Target(target, shown, definition)
+        if isinstance(found, Table) and not create:
+            conflict = on_conflict(found, [n for n, _ in columns], load, shown)
+            into = _Target(target, shown, None, conflict)
         try:
-            rows, skipped = _append(connection, source, target, columns, definition, advance)
+            done = _append(connection, source, into, columns, advance)
         except PalimpsestError as error:
             raise _of_file(error, shown, create=create) from error
-    return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped)
+    rows, skipped, updated = done
+    return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped, 0, updated)
 
 
 def check_reads_files(connection: Connection, path: str) -> None:
@@ -157,76 +154,70 @@ def _of_file(error: PalimpsestError, path: str, *, create: bool) -> PalimpsestEr
     return PalimpsestError(error.code, f"{path}, line {found[1]}: {found[2]}", advice=advice)
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """The table that is filled: its name, what makes it if that is asked for, its ON CONFLICT.
+
+    Errors call the file ``shown``.
+    """
+
+    name: TableName
+    shown: str
+    definition: exp.Create | None = None
+    conflict: exp.OnConflict | None = None
+
+
 def _append(
     connection: Connection,
-    source: _Source,
-    target: TableName,
+    source: FileSource,
+    target: _Target,
     columns: Sequence[tuple[str, str]],
-    definition: exp.Create | None,
     advance: Advance | None,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Make the table if need be and insert; one transaction of its own unless one is open.
 
-    How many rows were appended, and skipped.
+    How many rows were written, skipped, and updated.
     """
     session = connection.client_session
     outer = session.in_transaction or not session.autocommit
     if not outer:
         session.begin()
     try:
-        if definition is not None:
-            run_ast(connection, definition).close()
+        if target.definition is not None:
+            run_ast(connection, target.definition).close()
+        updates = target.conflict is not None and bool(target.conflict.expressions)
+        counted = exp.select(exp.Count(this=exp.Star())).from_(table_node(target.name))
+        before = _rows_of(connection, counted)[0][0] if updates else 0
         names = [exp.to_identifier(n, quoted=True) for n, _ in columns]
         rows = exp.select(*[exp.column(n.copy()) for n in names]).from_(
             source.relation(dict(columns))
         )
-        into = exp.Schema(this=table_node(target), expressions=names)
+        into = exp.Schema(this=table_node(target.name), expressions=names)
         if session.perform(accesses_files):
             with _read_here(connection, rows) as found:
-                outcome = run_ast(connection, exp.Insert(this=into, expression=found), advance)
+                if target.conflict is not None:
+                    repeated = _rows_of(connection, repeated_key(found, target.conflict))
+                    check_once(target.conflict, repeated, target.shown)
+                insert = exp.Insert(this=into, expression=found, conflict=target.conflict)
+                outcome = run_ast(connection, insert, advance)
         else:
             outcome = _load_here(connection, into, rows, target)
+        after = _rows_of(connection, counted)[0][0] if updates else outcome.row_count
         if not outer:
             session.commit()
     except BaseException:
         if not outer:
             session.rollback()
         raise
-    return outcome.row_count, outcome.skipped
+    return outcome.row_count, outcome.skipped, outcome.row_count - (after - before)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A file, or several of one kind, as a relation of a query."""
-
-    paths: tuple[str, ...]
-    reader: str
-    options: FileOptions
-
-    def relation(self, types: dict[str, str]) -> exp.Table:
-        """The call that reads the file; CSV values take the types given."""
-        places: list[exp.Expr] = [exp.Literal.string(path) for path in self.paths]
-        arguments: list[exp.Expr] = list(places)
-        if len(places) > 1:
-            arguments = [exp.Array(expressions=places), _argument("union_by_name", exp.true())]
-        if self.reader == "read_csv":
-            given = self.options
-            for name, value in (("delim", given.delimiter), ("nullstr", given.null)):
-                if value is not None:
-                    arguments.append(_argument(name, exp.Literal.string(value)))
-            if given.header is not None:
-                arguments.append(_argument("header", exp.Boolean(this=given.header)))
-            if types:
-                pairs = [
-                    exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string(t))
-                    for n, t in types.items()
-                ]
-                arguments.append(_argument("types", exp.Struct(expressions=pairs)))
-        return exp.Table(this=exp.Anonymous(this=self.reader, expressions=arguments))
-
-
-def _argument(name: str, value: exp.Expr) -> exp.EQ:
-    return exp.EQ(this=exp.column(name), expression=value)
+def _rows_of(connection: Connection, query: exp.Select) -> list[tuple[Any, ...]]:
+    """The rows of a query that has one at most."""
+    outcome = run_ast(connection, query)
+    assert outcome.rows is not None
+    with closing(outcome):
+        return outcome.rows.take(1)
 
 
 @contextmanager
@@ -244,13 +235,15 @@ def _read_here(connection: Connection, rows: exp.Select) -> Iterator[exp.Select]
 
 
 def _load_here(
-    connection: Connection, into: exp.Schema, rows: exp.Select, target: TableName
+    connection: Connection, into: exp.Schema, rows: exp.Select, target: _Target
 ) -> StatementOutcome:
     """Have the session read the rows of a file for a store that does not."""
     session = connection.client_session
 
     def load() -> StatementOutcome:
-        found = session.perform(load_file, target, into.sql("duckdb"), rows.sql("duckdb"))
+        texts = (into.sql("duckdb"), rows.sql("duckdb"))
+        conflict = "" if target.conflict is None else target.conflict.sql("duckdb")
+        found = session.perform(load_file, target.name, *texts, conflict, target.shown)
         return StatementOutcome("INSERT", found[0], skipped=found[1])
 
     with connection.lock:
@@ -259,18 +252,35 @@ def _load_here(
 
 @single_operation
 def load_file(
-    session: Session, _advance: Told, target: TableName, into: str, rows: str
+    session: Session,
+    _advance: Told,
+    target: TableName,
+    into: str,
+    rows: str,
+    conflict: str = "",
+    shown: str = "",
 ) -> tuple[int, int]:
     """Insert the rows of a query over a file: how many went in, and how many were left out.
 
-    ``into`` is the table with its columns, and ``rows`` the query, in DuckDB's dialect.
+    ``into`` is the table with its columns, ``rows`` the query and ``conflict`` the clause behind
+    it, in DuckDB's dialect; errors call the file ``shown``.
     """
-    parsed, ast, table = parsed_insert(session, target, f"INSERT INTO {into} {rows}")
+    text = f"INSERT INTO {into} {rows} {conflict}".strip()
+    parsed, ast, table = parsed_insert(session, target, text)
     columns = [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
     with session.cancellation.running(), failing(session):
         own = own_parameters(session)
+        clause = ast.args.get("conflict")
+        if clause is not None:
+            _check_keys(session, ast.expression, clause, shown)
         done = load_rows(session, parsed, ast.this, ast.expression, columns, own)
     return done.row_count, done.skipped
+
+
+def _check_keys(session: Session, rows: exp.Select, conflict: exp.OnConflict, shown: str) -> None:
+    with file_session(session.settings.timezone) as files:
+        files.execute(Query.of(repeated_key(rows, conflict)), {})
+        check_once(conflict, files.fetch_many(1), shown)
 
 
 def parsed_insert(session: Session, target: TableName, text: str) -> tuple[Parsed, exp.Expr, Table]:
@@ -300,7 +310,9 @@ def _columns_of_query(connection: Connection, relation: exp.Table) -> list[tuple
     return [(c.name, c.type) for c in outcome.columns or []]
 
 
-def _columns_of_file(connection: Connection, source: _Source, shown: str) -> list[tuple[str, str]]:
+def _columns_of_file(
+    connection: Connection, source: FileSource, shown: str
+) -> list[tuple[str, str]]:
     """The columns that DuckDB finds in a file; raises COLUMN_COUNT where it finds no separator."""
     delimiter = source.options.delimiter
     try:

@@ -26,16 +26,13 @@ from gateway.errors import mapping
 from gateway.jobs.engines import ENGINES
 from gateway.shell.exports import export_rows
 from gateway.shell.files import (
-    check_reads_files,
     import_file,
-    match_columns,
     no_such_table,
-    run_ast,
     table_name,
     table_node,
 )
 from gateway.shell.jdbc_databases import JdbcLogin, check_jdbc_url, dialect_of, driver_of
-from gateway.shell.own_files import accesses_files
+from gateway.shell.key_conflicts import APPEND, check_key
 from gateway.shell.running import Advance
 from journal.local_engine.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
@@ -103,14 +100,14 @@ def import_jdbc(
     source: JdbcSource,
     name: str,
     *,
-    load: str = "append",
+    load: str = APPEND,
     create: bool = False,
     key: Sequence[str] = (),
     advance: Advance | None = None,
 ) -> Transferred:
     """Load rows of a database into a table, all or none; see ``JdbcSource``.
 
-    ``load`` is append or merge: by the primary key, rows replace those that are there. Raises
+    ``load`` says what becomes of rows whose key is there, see ``key_conflicts``. Raises
     SETTING_VALUE for options that contradict each other, JOB_ENGINE without Spark or a driver.
     """
     with mapping():
@@ -125,24 +122,22 @@ def import_jdbc(
         with scratch() as place:
             folder = place / "rows"
             done = _spark(connection).run(
-                READ, _reading(source, folder, last, again=load == "merge"), _silent
+                READ, _reading(source, folder, last, again=load != APPEND), _silent
             )
             if not done["rows"] and table is not None:
                 return Transferred(str(target), 0, last)
             told = _commit_message(source, str(target), done["last"])
             with commit_message(connection, told):
-                if load == "merge" and table is not None:
-                    _merge(connection, table, folder, done["columns"], advance)
-                else:
-                    import_file(
-                        connection,
-                        str(folder / _FILES),
-                        name,
-                        create=table is None,
-                        key=key,
-                        advance=advance,
-                        shown=source.url,
-                    )
+                import_file(
+                    connection,
+                    str(folder / _FILES),
+                    name,
+                    create=table is None,
+                    key=key,
+                    advance=advance,
+                    shown=source.url,
+                    load=load,
+                )
     return Transferred(str(target), done["rows"], done["last"])
 
 
@@ -205,8 +200,8 @@ def _check_load(table: Table | None, load: str, source: JdbcSource) -> None:
         raise _setting_error(
             "name one table or one query of the database", "give --from or --query"
         )
-    if load == "merge" and table is not None and table.hidden_key:
-        raise _setting_error(f"{table.name} has no key to merge by", "append, or add a key")
+    if load != APPEND and table is not None:
+        check_key(table)
     names = {c.casefold() for c in source.columns}
     if source.incremental and names and source.incremental.casefold() not in names:
         raise _setting_error(
@@ -286,43 +281,6 @@ def _writing(target: JdbcTarget, path: Path, columns: Sequence[str]) -> dict[str
 def file_column_names(path: Path) -> list[str]:
     """The columns of a Parquet file."""
     return [str(name) for name in pq.read_schema(path).names]
-
-
-def _merge(
-    connection: Connection,
-    table: Table,
-    folder: Path,
-    names: Sequence[str],
-    advance: Advance | None,
-) -> None:
-    """Insert the rows of files; those whose key is there replace what is."""
-    session = connection.client_session
-    check_reads_files(connection, str(folder))
-    if not session.perform(accesses_files):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{session.place} does not merge rows of files",
-            advice="import them by append into a table of their own, and MERGE from it",
-        )
-    columns = match_columns(table, list(names), "the source")
-    key = [table.by_physical(k).name for k in table.key]
-    quoted = [exp.to_identifier(n, quoted=True) for n, _ in columns]
-    read = exp.Anonymous(
-        this="read_parquet", expressions=[exp.Literal.string(f"{folder}/{_FILES}")]
-    )
-    rows = exp.select(*[exp.column(n.copy()) for n in quoted]).from_(exp.Table(this=read))
-    set_to = [
-        exp.EQ(this=exp.column(n.copy()), expression=exp.column(n.copy(), table="excluded"))
-        for n in quoted
-        if n.name.casefold() not in {k.casefold() for k in key}
-    ]
-    conflict = exp.OnConflict(
-        conflict_keys=[exp.to_identifier(k, quoted=True) for k in key],
-        action=exp.Var(this="DO UPDATE" if set_to else "DO NOTHING"),
-        expressions=set_to,
-    )
-    into = exp.Schema(this=table_node(table.name), expressions=quoted)
-    run_ast(connection, exp.Insert(this=into, expression=rows, conflict=conflict), advance).close()
 
 
 def _last_value(connection: Connection, source: JdbcSource, target: str) -> str | None:

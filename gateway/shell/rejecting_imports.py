@@ -18,8 +18,8 @@ from gateway.session.operations import single_operation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.own_parameters import own_parameters
 from gateway.session.session import Session
+from gateway.shell.file_source import FileOptions
 from gateway.shell.files import (
-    FileOptions,
     Imported,
     check_reads_files,
     match_columns,

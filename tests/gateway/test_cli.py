@@ -191,6 +191,15 @@ def test_import_and_export_round_trip(warehouse: str, tmp_path: Path) -> None:
     again = call("import", str(source), "d", "-w", warehouse)
     assert again.exit_code == 1
     assert "PAL-301" in again.stderr
+    merged = json.loads(
+        done("import", str(source), "d", "-w", warehouse, "--load", "merge", "--json")
+    )
+    assert (merged["rows"], merged["inserted"], merged["updated"]) == (2, 0, 2)
+    shown = done("import", str(source), "d", "-w", warehouse, "--load", "merge")
+    assert "Merged into main.d: 0 rows inserted, 2 updated in" in shown
+    for wrong in (["--create"], ["--rejects", str(tmp_path / "r.csv")]):
+        call_of = ("import", str(source), "d", "-w", warehouse, "--load", "merge", *wrong)
+        assert call(*call_of).exit_code == 2
     out = tmp_path / "d.parquet"
     told = json.loads(done("export", "d", str(out), "-w", warehouse, "--json"))
     assert told["rows"] == pq.read_table(out).num_rows == 2

@@ -177,7 +177,7 @@ def _insert(parsed: Parsed, target: exp.Expr, width: int) -> Parsed:
     """An INSERT of one row of parameters, whose batch the rows are."""
     cells = [exp.Placeholder(this=f"{USER_PARAMETER}{place}") for place in range(width)]
     row = exp.Values(expressions=[exp.Tuple(expressions=cells)])
-    ast = exp.Insert(this=target.copy(), expression=row)
+    ast = exp.Insert(this=target.copy(), expression=row, conflict=_conflict_of(parsed))
     ast.set("overriding", "SYSTEM")  # A COPY brings numbers for GENERATED ALWAYS as well.
     file = _file_of(parsed)
     if file is not None:
@@ -185,6 +185,14 @@ def _insert(parsed: Parsed, target: exp.Expr, width: int) -> Parsed:
     # The text names the plan in the cache, where the same COPY of a wider file may stand.
     text = f"{parsed.text} -- {width} columns"
     return replace(parsed, statement=SqlStatement(ast), text=text, parameters=())
+
+
+def _conflict_of(parsed: Parsed) -> exp.Expr | None:
+    """What the statement does with rows whose key is there; None where that is an error."""
+    if not isinstance(parsed.statement, SqlStatement):
+        return None
+    found: exp.Expr | None = parsed.statement.ast.args.get("conflict")
+    return None if found is None else found.copy()
 
 
 def _file_of(parsed: Parsed) -> str | None:

@@ -259,3 +259,36 @@ def test_intervals_keep_their_months_in_files(store: Store, tmp_path: Path) -> N
     ]
     (days,) = con.execute("SELECT i FROM spans").fetchone()
     assert days == dt.timedelta(days=392, seconds=1.5)
+
+
+@pytest.mark.also_on("postgres")
+def test_an_import_merges_by_the_key(store: Store, tmp_path: Path) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE d (id INTEGER PRIMARY KEY, name VARCHAR, place VARCHAR)")
+    con.execute("INSERT INTO d VALUES (1, 'a', 'x'), (2, 'b', 'y')")
+    file = tmp_path / "rows.csv"
+    file.write_text("name,id\nB,2\nC,3\n")
+    with pytest.raises(gateway.IntegrityError, match="--load merge replaces"):
+        import_file(con, str(file), "d")
+    done = import_file(con, str(file), "d", load="ignore")
+    assert (done.rows, done.updated) == (1, 0)
+    done = import_file(con, str(file), "d", load="merge")
+    assert (done.rows, done.updated) == (2, 2)
+    file.write_text("name,id\nA,1\nE,5\n")
+    done = import_file(con, str(file), "d", load="merge")
+    assert (done.rows, done.updated) == (2, 1)
+    assert rows(con, "SELECT id, name, place FROM d ORDER BY id") == [
+        (1, "A", "x"),
+        (2, "B", "y"),
+        (3, "C", None),
+        (5, "E", None),
+    ]
+    file.write_text("name,id\nF,6\nG,6\n")
+    with pytest.raises(gateway.Error, match=r"PAL-304.*several rows with \(id\) = \(6\)"):
+        import_file(con, str(file), "d", load="merge")
+    file.write_text("name\nA\n")
+    with pytest.raises(gateway.ProgrammingError, match='has no column "id"'):
+        import_file(con, str(file), "d", load="merge")
+    con.execute("CREATE TABLE keyless (name VARCHAR)")
+    with pytest.raises(gateway.Error, match="keyless has no key to merge by"):
+        import_file(con, str(file), "keyless", load="merge")
