@@ -85,7 +85,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (
         re.compile(
             r"hex digit|decode string .* as base64|cannot (set|delete) path in scalar|^step size"
-            r'|^"vars" argument is not an object|^cannot cast jsonb'
+            r'|^"vars" argument is not an object|^cannot cast jsonb|^cannot call jsonb?_'
+            r"|^cannot (get array length of|extract elements from|deconstruct) an? "
         ),
         Code.SETTING_VALUE,
     ),

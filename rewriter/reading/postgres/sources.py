@@ -26,6 +26,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type, unknown_type
 from rewriter.functions import function_name, is_table_function
 from rewriter.name_resolution import position_of, table_name
+from rewriter.reading.postgres.json.json_kinds import CALLED
 from rewriter.reading.postgres.quoting import not_here
 from rewriter.reading.value_types import ValueTypes
 from rewriter.reading.visible_columns import relations_of
@@ -218,8 +219,10 @@ def _pairs(node: exp.Anonymous, is_text: bool) -> exp.Select:
     """The keys of an object and what each stands for."""
     of = "jsonb" if function_name(node).startswith("jsonb") else "json"
     value = node.expressions[0] if node.expressions else exp.null()
+    each = call(f"{of}_object_keys", value)
+    each.meta[CALLED] = function_name(node)
     keys = exp.select(
-        exp.alias_(call(f"{of}_object_keys", value), ident(_KEY)),
+        exp.alias_(each, ident(_KEY)),
         exp.alias_(exp.cast(value, of), ident(_ROW)),
     )
     verb = "extract_path_text" if is_text else "extract_path"

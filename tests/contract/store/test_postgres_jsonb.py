@@ -278,3 +278,60 @@ def test_paths_give_rows_or_are_refused(store: Store) -> None:
         with pytest.raises(gateway.Error, match=said) as refused:
             con.execute(f"SELECT {value} FROM t")
         assert refused.value.sqlstate == "0A000", value
+
+
+OF_ANOTHER_KIND: tuple[tuple[str, int, str], ...] = (
+    *(("jsonb_array_length(j)", k, "cannot get array length of a") for k in (2, 3, 4)),
+    *(("json_array_length(k)", k, "cannot get array length of a") for k in (2, 3, 4)),
+    ("jsonb_object_keys(j)", 1, "cannot call jsonb_object_keys on an array"),
+    ("json_object_keys(k)", 3, "cannot call json_object_keys on a scalar"),
+)
+ELEMENTS_OF_ANOTHER_KIND = (
+    ("jsonb_array_elements(j)", 2, "cannot extract elements from an object"),
+    *(("jsonb_array_elements_text(j)", k, "elements from a scalar") for k in (3, 4)),
+    ("json_array_elements(k)", 2, "cannot call json_array_elements on a non-array"),
+    ("json_array_elements_text(k)", 3, "json_array_elements_text on a scalar"),
+)
+PAIRS_OF_ANOTHER_KIND = (("jsonb_each(j)", 1), ("jsonb_each_text(j)", 4), ("json_each(k)", 3))
+
+
+@pytest.mark.drifts(toy="it has no functions of JSON")
+def test_functions_fail_at_values_of_another_kind(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB, k JSON)")
+    for place, text in enumerate(('[1,"a",null]', '{"a":1,"b":null}', "5", "null"), 1):
+        con.execute("INSERT INTO t VALUES (%s, %s, %s)", [place, text, text])
+    con.execute("INSERT INTO t VALUES (5, NULL, NULL)")
+    for call, place, message in OF_ANOTHER_KIND:
+        with pytest.raises(gateway.Error, match=message) as raised:
+            con.execute(f"SELECT {call} FROM t WHERE id = {place}").fetchall()
+        assert raised.value.sqlstate == "22023", call
+    for query, wanted in (
+        ("SELECT jsonb_array_length(j) FROM t WHERE id IN (1, 5)", {3, None}),
+        ("SELECT json_array_length(k) FROM t WHERE id = 1", {3}),
+        ("SELECT json_object_keys(k) FROM t WHERE id IN (2, 5)", {"a", "b"}),
+    ):
+        assert set(values_of(con, query)) == wanted, query
+
+
+@pytest.mark.drifts(toy="it has no functions of JSON", hive="its keys are constants")
+def test_pairs_and_elements_are_of_values_of_one_kind(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSONB, k JSON)")
+    for place, text in enumerate(('[1,"a",null]', '{"a":1,"b":null}', "5", "null"), 1):
+        con.execute("INSERT INTO t VALUES (%s, %s, %s)", [place, text, text])
+    for call, place, message in ELEMENTS_OF_ANOTHER_KIND:
+        with pytest.raises(gateway.Error, match=message) as raised:
+            con.execute(f"SELECT {call} FROM t WHERE id = {place}").fetchall()
+        assert raised.value.sqlstate == "22023", call
+    query = "SELECT jsonb_array_elements_text(j) FROM t WHERE id = 1"
+    assert set(values_of(con, query)) == {"1", "a", None}
+    for call, place in PAIRS_OF_ANOTHER_KIND:
+        with pytest.raises(gateway.Error, match="non-object|deconstruct|_object_keys") as raised:
+            con.execute(f"SELECT e.key FROM t, {call} e WHERE id = {place}").fetchall()
+        assert raised.value.sqlstate == "22023", call
+    query = "SELECT e.key FROM t, jsonb_each(j) e WHERE id = 2 ORDER BY 1"
+    assert values_of(con, query) == ["a", "b"]
+    # A null of JSON is a value.
+    query = "SELECT e IS NULL FROM t, jsonb_array_elements(j) e WHERE id = 1"
+    assert values_of(con, query) == [False, False, False]

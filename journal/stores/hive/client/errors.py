@@ -91,7 +91,13 @@ _SAID = (
         Code.STORE_WRITE,
     ),
     (re.compile(r"FileNotFoundException|does not exist.*\.parquet", re.I), Code.SEGMENT_DAMAGED),
-    (re.compile(r"\[USER_RAISED_EXCEPTION\] cannot cast jsonb"), Code.SETTING_VALUE),
+    (
+        re.compile(
+            r"\[USER_RAISED_EXCEPTION\] cannot (cast jsonb|call jsonb?_|get array length of"
+            r"|extract elements from|deconstruct)"
+        ),
+        Code.SETTING_VALUE,
+    ),
     (re.compile(r"Permission denied|AccessControlException|not allowed", re.I), Code.STORE_GRANT),
     (re.compile(r"OutOfMemoryError|GC overhead", re.I), Code.OUT_OF_MEMORY),
     (re.compile(r"\bcancell?ed\b", re.I), Code.CANCELLED),

@@ -17,6 +17,7 @@ from journal.sql.relations import ident
 from rewriter.functions import function_name
 from rewriter.reading.postgres.aggregates import sorted_values
 from rewriter.reading.postgres.calls import Spell
+from rewriter.reading.postgres.json.json_kinds import guarded
 from rewriter.reading.postgres.quoting import not_here
 from rewriter.reading.postgres.rows import row_values
 from rewriter.reading.value_types import ValueTypes
@@ -37,7 +38,6 @@ _TEXTS = exp.DataType.build("VARCHAR[]", dialect="duckdb")
 _ANY_OF_NONE = "CASE WHEN j IS NOT NULL THEN FALSE END"
 _ALL_OF_NONE = "CASE WHEN j IS NOT NULL THEN TRUE END"
 _RENAMED = {
-    "array_length": "json_array_length",
     "build_array": "json_array",
     "pretty": "json_pretty",
     "strip_nulls": "json_strip_nulls",
@@ -56,6 +56,17 @@ def _one(sql: str) -> Spell:
 
     def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         return fill(sql, j=arguments[0]) if len(arguments) == 1 else None
+
+    return spell
+
+
+def _of_kind(sql: str) -> Spell:
+    """A piece of SQL about one value ``v`` of the kind that the function takes."""
+
+    def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != 1:
+            return None
+        return fill(sql, v=guarded(arguments[0], node))
 
     return spell
 
@@ -286,7 +297,7 @@ def _is_json(side: exp.Expr, types: ValueTypes) -> bool:
 
 
 _PAIRS = (
-    "unnest(list_transform(json_keys(CAST(j AS JSON)), LAMBDA k: {'key': k, 'value':"
+    "unnest(list_transform(json_keys(v), LAMBDA k: {'key': k, 'value':"
     " extract(CAST(j AS JSON), '/' || replace(replace(k, '~', '~0'), '/', '~1'))}))"
 )
 _PAIR_CALLS = ("each", "each_text")
@@ -303,7 +314,8 @@ def _pairs(extract: str) -> Spell:
         if not isinstance(node.parent, exp.Paren) or not isinstance(node.parent.parent, exp.Dot):
             advice = "call it in FROM, or take its .key and .value"
             raise not_here(node, "the row that this function gives", advice)
-        return fill(_PAIRS.replace("extract", extract), j=arguments[0])
+        value = guarded(arguments[0], node)
+        return fill(_PAIRS.replace("extract", extract), j=arguments[0], v=value)
 
     return spell
 
@@ -335,11 +347,13 @@ _BY_VERB: Mapping[str, Spell] = {
     "typeof": _one(_TYPE),
     "each": _pairs("json_extract"),
     "each_text": _pairs("json_extract_string"),
-    "object_keys": _one("unnest(json_keys(CAST(j AS JSON)))"),
-    "array_elements": _one("unnest(CAST(CAST(j AS JSON) AS JSON[]))"),
-    "array_elements_text": _one(
-        "unnest(list_transform(CAST(CAST(j AS JSON) AS JSON[]), LAMBDA e:"
-        " json_extract_string(e, '$')))"
+    "array_length": _of_kind("json_array_length(v)"),
+    "object_keys": _of_kind("unnest(json_keys(v))"),
+    "array_elements": _of_kind(
+        "unnest(list_transform(CAST(v AS JSON[]), LAMBDA e: COALESCE(e, CAST('null' AS JSON))))"
+    ),
+    "array_elements_text": _of_kind(
+        "unnest(list_transform(CAST(v AS JSON[]), LAMBDA e: json_extract_string(e, '$')))"
     ),
 }
 CALLS: Mapping[str, Spell] = {
