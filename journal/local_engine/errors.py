@@ -42,6 +42,7 @@ _ADVICE = {
     Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",
     Code.FILE_ACCESS: "check that the path is still there, and its permissions; then repeat",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
+    Code.PATTERN: "close its brackets, and write a backslash before signs that mean themselves",
     Code.PATH_VARIABLE: "give it in the third argument, as in '{\"x\": 1}'",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
 }
@@ -91,6 +92,16 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
         Code.SETTING_VALUE,
     ),
     (re.compile(r"^could not find jsonpath variable"), Code.PATH_VARIABLE),
+    (
+        # What the library of regular expressions says, which names itself nowhere.
+        re.compile(
+            r"^(missing [\])]|unexpected \)|no argument for repetition operator"
+            r"|invalid repetition size|bad repetition operator|invalid character class( range)?"
+            r"|invalid escape sequence|invalid named capture group|pattern too large[^:]*): "
+            r"|^trailing \\$"
+        ),
+        Code.PATTERN,
+    ),
     (re.compile(r'^time field value out of range: "(?![^"]*\d:\d)'), Code.MOMENT_TEXT),
     (
         re.compile(

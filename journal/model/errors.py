@@ -104,6 +104,7 @@ class Code(Enum):
     BUCKETS = CodeInfo("PAL-321", "2201G", "invalid argument of width_bucket")
     SUBSTRING = CodeInfo("PAL-322", "22011", "negative length of a substring")
     PATH_VARIABLE = CodeInfo("PAL-323", "42704", "unknown variable of a JSON path")
+    PATTERN = CodeInfo("PAL-324", "2201B", "invalid regular expression")
     TEXT_LENGTH = CodeInfo("PAL-315", "22001", "text is too long for its column")
     CARDINALITY = CodeInfo("PAL-313", "21000", "subquery returned more than one row")
     SERIALIZATION = CodeInfo("PAL-401", "40001", "could not serialize access")

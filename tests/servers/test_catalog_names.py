@@ -192,3 +192,22 @@ def test_a_catalog_that_is_left_shows_the_next_session_its_own() -> None:
     assert "db_b.b" in shown(second, "b")
     assert not any(str(value).endswith(".a") for value in shown(second, "b"))
     second.close()
+
+
+TYPES = (
+    *("int", "INT4", "numeric(10, 2)", "varchar(10)", "character varying (3)", "char(3)", "int[]"),
+    *("timestamp(3) with time zone", "time(3)", "numeric(10,2)[]", "interval day to second"),
+    *("float(10)", "float", "double precision", "_text", "bit varying(4)", 'pg_catalog."char"'),
+    *("nono", "public.nono", "varying", "serial"),
+)
+
+
+def test_types_are_named_or_do_not_exist(gateway: Connection, postgres: Connection) -> None:
+    for name in TYPES:
+        found: list[object] = []
+        for connection in (gateway, postgres):
+            try:
+                found.append(connection.execute(f"SELECT '{name}'::regtype::text").fetchall())
+            except psycopg.Error as error:
+                found.append(error.sqlstate)
+        assert found[0] == found[1], name

@@ -326,6 +326,11 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE _t.typname = regexp_replace(replace(pgc_type_in_full(n), '\"', ''), '^.*\\.', '')"
         " OR _s.shown = lower(pgc_type_in_full(n)))"),
     ),
+    # What a cast of a name gives, which has to be there.
+    "regtype": (
+        ("(n) AS coalesce(pgc_to_regtype(n),"
+        " error('type \"' || n || '\" does not exist')::UINTEGER)"),
+    ),
     "txid_current": ("() AS 1::BIGINT",),
     "user": ("() AS getvariable('pgc_user')",),
     "version": ("() AS getvariable('pgc_version')",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from gateway.servers.pg_catalog.functions import MACROS
@@ -78,6 +80,53 @@ def _without_text(given: exp.Expr) -> exp.Expr:
     return given.this if named else given
 
 
+def _type_named(name: exp.Expr, *, is_shown: bool) -> exp.Expr:
+    """The number of a type, or its name for the client, which has to be there."""
+    if not is_shown:
+        return exp.Anonymous(this="pgc_to_regtype", expressions=[name])
+    found = exp.Anonymous(this="pgc_regtype", expressions=[name])
+    return exp.Anonymous(this="pgc_as_regtype", expressions=[found])
+
+
+_MODIFIER = re.compile(r"\s*\([\d\s,]*\)")
+_INTERVAL_FIELDS = re.compile(r"^interval\s+(year|month|day|hour|minute|second)\b.*")
+_SHORT_FLOAT = re.compile(r"^float\s*\((\d|1\d|2[0-4])\)", re.I)
+_DIMENSIONS = re.compile(r"(\s*\[\d*\])+$")
+
+
+def _bare_type(name: str) -> str:
+    """A type without what it says of its values: ``numeric[]`` for ``NUMERIC(10, 2)[][]``."""
+    plain = _MODIFIER.sub("", _SHORT_FLOAT.sub("real", name.strip()))
+    element = _DIMENSIONS.sub("", plain)
+    is_array = element != plain
+    if '"' not in element:
+        element = " ".join(_INTERVAL_FIELDS.sub("interval", element.lower()).split())
+    if not is_array:
+        return element
+    return f"{_SPELLED_ELEMENTS.get(element, element)}[]"
+
+
+_SPELLED_ELEMENTS = {
+    "int": "integer",
+    "int4": "integer",
+    "int8": "bigint",
+    "int2": "smallint",
+    "decimal": "numeric",
+    "dec": "numeric",
+    "bool": "boolean",
+    "varchar": "character varying",
+    "float": "double precision",
+    "float8": "double precision",
+    "float4": "real",
+    "char": "character",
+    "bpchar": "character",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "time": "time without time zone",
+}
+"""Types by their other names, of which arrays have one alone."""
+
+
 def object_cast(node: exp.Cast, name: str) -> exp.Expr:
     """A name becomes its number; a number is shown as its name."""
     given: exp.Expr = _without_text(node.this)
@@ -110,9 +159,7 @@ def object_cast(node: exp.Cast, name: str) -> exp.Expr:
         if not _is_shown(node):
             return exp.Anonymous(this=f"pgc_to_{name}", expressions=[given])
     if name == "regtype" and is_name:
-        found = exp.Anonymous(this="pgc_to_regtype", expressions=[given])
-        as_name = exp.Anonymous(this="pgc_as_regtype", expressions=[found])
-        return as_name if _is_shown(node) else found
+        return _type_named(exp.Literal.string(_bare_type(given.name)), is_shown=_is_shown(node))
     if name in _NUMBERED and is_name:
         found = exp.Anonymous(this=f"pgc_{name}", expressions=[given])
         return (

@@ -267,12 +267,13 @@ _MISSING = {
     "relation": (Code.UNKNOWN_TABLE, "SHOW TABLES lists the tables with their schemas"),
     "schema": (Code.UNKNOWN_SCHEMA, "SHOW SCHEMAS lists the schemas"),
     "role": (Code.UNKNOWN_ROLE, "pg_roles lists the roles"),
+    "type": (Code.UNKNOWN_TYPE, "pg_type lists the types"),
     "setting": (Code.UNKNOWN_SETTING, "SHOW ALL lists the settings"),
 }
 
 
 def _failure(error: PalimpsestError) -> PalimpsestError:
-    missing = re.search(r'(relation|schema|role|setting) ".*" does not exist', error.message)
+    missing = re.search(r'(relation|schema|role|type|setting) ".*" does not exist', error.message)
     if missing is not None:
         code, shown = _MISSING[missing[1]]
         advice = f"check the spelling; {shown}"

@@ -114,11 +114,43 @@ def _array_cat(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     return joined_arrays(*arguments) if len(arguments) == 2 else None
 
 
+_YEAR = (
+    "CASE WHEN y > 0 THEN y WHEN y < 0 THEN y + 1 WHEN y = 0 THEN CAST(error("
+    "concat('date field value out of range: 0-', lpad(CAST(m AS VARCHAR), 2, '0'), '-',"
+    " lpad(CAST(d AS VARCHAR), 2, '0'))) AS INTEGER) END"
+)
+"""Stores count year 1 before our era as 0; PostgreSQL has no year of that number."""
+
+
+def _of_our_era(year: exp.Expr, month: exp.Expr, day: exp.Expr) -> exp.Expr | None:
+    """A year of PostgreSQL's as stores count them; None for a constant that is the same."""
+    if year.is_int and int(year.to_py()) > 0:
+        return None
+    return fill(_YEAR, y=exp.paren(year.copy()), m=month, d=day)
+
+
+def _date(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``make_date``, whose years below zero lie before our era."""
+    year = _of_our_era(*arguments) if len(arguments) == 3 else None
+    return None if year is None else call("make_date", year, *arguments[1:])
+
+
+def _moment(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``make_timestamp``, likewise."""
+    year = _of_our_era(*arguments[:3]) if len(arguments) == 6 else None
+    if year is None:
+        return None
+    made = node.copy()
+    made.set("year", year)
+    return made
+
+
 def _moment_in_zone(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     """``make_timestamptz``, which fails for a day or a time that is none."""
     if len(arguments) not in {6, 7}:
         return None
-    moment = call("make_timestamp", *arguments[:6])
+    year = _of_our_era(*arguments[:3]) or arguments[0]
+    moment = call("make_timestamp", year, *arguments[1:6])
     if len(arguments) == 7:
         return call("timezone", arguments[6], moment)
     return exp.cast(moment, "TIMESTAMPTZ", dialect="duckdb")
@@ -155,6 +187,7 @@ CALLS: Mapping[str, Spell] = {
         *("a", "n"),
     ),
     "every": _every,
+    "make_date": _date,
     "make_timestamptz": _moment_in_zone,
     "num_nulls": lambda _, given: _counted("x IS NULL", given),
     "num_nonnulls": lambda _, given: _counted("x IS NOT NULL", given),
@@ -180,6 +213,7 @@ KINDS: Mapping[type[exp.Expr], Spell] = {
     exp.Format: spell_format,
     exp.StringToArray: _string_to_array,
     exp.Substring: spell_substring,
+    exp.TimestampFromParts: _moment,
     exp.WidthBucket: _piece(_BUCKET, "x", "lo", "hi", "n"),
 }
 """By the kind of node that the parser makes of a call."""

@@ -372,6 +372,7 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.ArraySize: "array_length",
     exp.StringToArray: "string_to_array",
     exp.SimilarTo: "?column?",
+    exp.TimestampFromParts: "make_timestamp",
     exp.ToNumber: "to_number",
     exp.WidthBucket: "width_bucket",
     exp.JSONArrayAgg: "json_agg",

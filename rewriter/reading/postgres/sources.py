@@ -273,10 +273,12 @@ def _is_known(kind: exp.DataType, context: RewriteContext) -> bool:
 def _field(name: str, kind: exp.DataType) -> exp.Expr:
     """What a row has under a name, as a value of a type."""
     path = exp.JSONPath(expressions=[exp.JSONPathRoot(), exp.JSONPathKey(this=name)])
-    is_json = kind.this in {exp.DType.JSON, exp.DType.JSONB}
-    of = exp.JSONExtract if is_json else exp.JSONExtractScalar
-    found = of(this=column(_ROW), expression=path, only_json_types=True)
-    return found if is_json else exp.Cast(this=exp.Paren(this=found), to=kind.copy())
+    text = exp.JSONExtractScalar(this=column(_ROW), expression=path, only_json_types=True)
+    if kind.this not in {exp.DType.JSON, exp.DType.JSONB}:
+        return exp.Cast(this=exp.Paren(this=text), to=kind.copy())
+    # A null of JSON is NULL in a record.
+    found = exp.JSONExtract(this=column(_ROW), expression=path.copy(), only_json_types=True)
+    return exp.Case().when(exp.Not(this=exp.Is(this=exp.paren(text), expression=exp.null())), found)
 
 
 def _declared(columns: Sequence[exp.Expr]) -> list[tuple[str, exp.DataType]]:

@@ -191,3 +191,33 @@ def test_a_generated_column_reads_no_other_one(store: Store) -> None:
             "CREATE TABLE h (a INTEGER, b INTEGER GENERATED ALWAYS AS (a) STORED"
             " GENERATED ALWAYS AS (a + 1) STORED)"
         )
+
+
+@pytest.mark.drifts(toy="it has no dates")
+def test_dates_are_made_of_years_that_there_are(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, y INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 2024), (2, 0), (3, -44), (4, NULL)")
+    query = "SELECT make_date(y, 2, 29) FROM t WHERE k IN (1, 4) ORDER BY k"
+    assert con.execute(query).fetchall() == [(date(2024, 2, 29),), (None,)]
+    # The year before 44 BC is 45 BC, and that before the year 1 is 1 BC.
+    query = "SELECT make_date(y, 12, 31) = make_date(-45, 12, 31) + 365 FROM t WHERE k = 3"
+    assert con.execute(query).fetchall() == [(True,)]
+    query = "SELECT make_date(-1, 12, 31) + 1 = make_date(1, 1, 1) FROM t WHERE k = 1"
+    assert con.execute(query).fetchall() == [(True,)]
+    for made in ("make_date(0, 1, 1)", "make_date(y, 1, 1)", "make_timestamp(y, 1, 1, 0, 0, 0)"):
+        with pytest.raises(gateway.Error, match="date field value out of range: 0-01-01") as raised:
+            con.execute(f"SELECT {made} FROM t WHERE k = 2").fetchall()
+        assert raised.value.sqlstate == "22008", made
+
+
+@pytest.mark.drifts(toy="it has no regular expressions")
+@pytest.mark.parametrize("pattern", ["(", "[a", "a**", "a{2,1}", "*"])
+def test_patterns_that_are_none_are_named_so(store: Store, pattern: str) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s TEXT)")
+    con.execute("INSERT INTO t VALUES (1, %s)", [pattern])
+    for condition in (f"s ~ '{pattern}'", "'a' ~ s", f"regexp_replace(s, '{pattern}', '') = ''"):
+        with pytest.raises(gateway.Error) as raised:
+            con.execute(f"SELECT k FROM t WHERE {condition}").fetchall()
+        assert raised.value.sqlstate == "2201B", condition

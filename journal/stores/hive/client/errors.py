@@ -98,6 +98,11 @@ _SAID = (
         ),
         Code.SETTING_VALUE,
     ),
+    (re.compile(r"INVALID_PARAMETER_VALUE\.PATTERN|PatternSyntaxException"), Code.PATTERN),
+    (
+        re.compile(r"\[USER_RAISED_EXCEPTION\] date(/time)? field value out of range"),
+        Code.MOMENT_RANGE,
+    ),
     (re.compile(r"Permission denied|AccessControlException|not allowed", re.I), Code.STORE_GRANT),
     (re.compile(r"OutOfMemoryError|GC overhead", re.I), Code.OUT_OF_MEMORY),
     (re.compile(r"\bcancell?ed\b", re.I), Code.CANCELLED),
@@ -129,6 +134,7 @@ _SETTINGS_ADVICE = (
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "check the value, or use a wider type",
+    Code.PATTERN: "close its brackets, and write a backslash before signs that mean themselves",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments; functions are the"
     " server's, unless held_rows in the URL lets the gateway answer",
