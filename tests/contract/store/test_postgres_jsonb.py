@@ -327,7 +327,7 @@ def test_pairs_and_elements_are_of_values_of_one_kind(store: Store) -> None:
     query = "SELECT jsonb_array_elements_text(j) FROM t WHERE id = 1"
     assert set(values_of(con, query)) == {"1", "a", None}
     for call, place in PAIRS_OF_ANOTHER_KIND:
-        with pytest.raises(gateway.Error, match="non-object|deconstruct|_object_keys") as raised:
+        with pytest.raises(gateway.Error, match=r"non-object|deconstruct|_object_keys") as raised:
             con.execute(f"SELECT e.key FROM t, {call} e WHERE id = {place}").fetchall()
         assert raised.value.sqlstate == "22023", call
     query = "SELECT e.key FROM t, jsonb_each(j) e WHERE id = 2 ORDER BY 1"
