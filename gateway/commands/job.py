@@ -165,7 +165,11 @@ def _counts_text(run: JobRun) -> str:
     parts += [f"{n} {details[n]}" for n in ("backup", "trash") if details.get(n)]
     if details.get("place"):
         parts.append(f"copied to {details['place']}")
-    return f": {', '.join(parts)}" if parts else ""
+    told = f": {', '.join(parts)}" if parts else ""
+    left_out = details.get("not_in_copy")
+    if left_out:
+        told += f". The copy holds no {' or '.join(left_out)}: make those of {run.table} again"
+    return told
 
 
 def _amount_texts(report: JobReport) -> list[str]:

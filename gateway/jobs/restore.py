@@ -7,6 +7,7 @@ write it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -34,6 +35,8 @@ from spark_compaction.programs.restore import RestoreOptions, restore
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
+_NOT_IN_COPY = ("views", "triggers", "tags", "policies of schemas", "rights of roles")
+"""What belongs to a table and is in no copy of it; whoever has one made must make it as well."""
 _TRASH = Duration(30, Unit.DAYS)
 """How long what a restore replaces is kept, where the table's BACKUP policy says nothing."""
 
@@ -46,7 +49,10 @@ def _run(context: JobContext) -> JobReport:
         (context.policy.backup or _TRASH).after(context.moment),
         context.session.settings.retries,
     )
-    return restore(run, given, lambda backup: _write_difference(context, run.store, backup, where))
+    done = restore(run, given, lambda backup: _write_difference(context, run.store, backup, where))
+    if not context.flag("create"):
+        return done
+    return replace(done, details={**done.details, "not_in_copy": _NOT_IN_COPY})
 
 
 def _write_difference(

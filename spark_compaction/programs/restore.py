@@ -60,6 +60,10 @@ def restore(run: BackupRun, given: RestoreOptions, write: Callable[[Backup], int
         # Nothing was replaced; nothing need be kept for it.
         forget(run, trash.name)
         trash = None
+    unsized = ["read.bytes"] if found.bytes is None else []
+    if rows:
+        # They are in the head, or wait in the catalog, and have no size before they are sealed.
+        unsized.append("written.bytes")
     return JobReport(
         id=run.job_id,
         kind="restore",
@@ -67,7 +71,7 @@ def restore(run: BackupRun, given: RestoreOptions, write: Callable[[Backup], int
         state=run.state(changes=bool(rows)),
         why="" if rows else "the table is as the backup shows it",
         read=Volume(len(found.paths), found.rows, found.bytes or 0),
-        inexact={} if found.bytes is not None else {"read.bytes": UNKNOWN},
+        inexact=dict.fromkeys(unsized, UNKNOWN),
         written=Volume(rows=rows),
         details={
             "backup": found.name,

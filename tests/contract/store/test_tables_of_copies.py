@@ -36,7 +36,8 @@ def test_a_copy_makes_its_table_again(store: Store, other_store: Store, tmp_path
     second = other_store.connect()
     with pytest.raises(gateway.Error, match="does not exist"):
         second.execute(f"CALL system.restore('t', from => '{copy}')")
-    second.execute(f"CALL system.restore('t', from => '{copy}', create => true)")
+    made = second.execute(f"CALL system.restore('t', from => '{copy}', create => true)")
+    assert "views" in json.loads(made.fetchall()[0][-1])["details"]["not_in_copy"]
     assert second.execute("SELECT * FROM t ORDER BY id").fetchall() == _ROWS
     shown = "SHOW CREATE TABLE t"
     assert second.execute(shown).fetchall() == first.execute(shown).fetchall()
