@@ -164,3 +164,12 @@ def test_rows_that_ended_since_the_last_analyze_are_not_compared_one_by_one(
             assert len(direct.execute(sql).fetchall()) == 100
             told = con.execute(f"EXPLAIN ANALYZE {sql}").fetchall()
             assert "Rows Removed by Join Filter" not in str(told)
+
+
+def test_the_server_looks_at_a_head_again_when_a_hundredth_of_it_is_new(
+    direct: psycopg.Connection[Any],
+) -> None:
+    told = "SELECT relname, reloptions::text FROM pg_class WHERE relname ~ '^t[0-9]+_head_[0-9]+$'"
+    heads = direct.execute(told).fetchall()
+    assert heads
+    assert all("autovacuum_analyze_scale_factor=0.01" in str(known) for _, known in heads)
