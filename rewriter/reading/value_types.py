@@ -18,6 +18,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
 from rewriter.dialect_semantics import DIALECTS, semantics_of
 from rewriter.name_resolution import is_cte, table_name
+from rewriter.reading.equal_keys import DOUBLE
 from rewriter.reading.output_names import output_names
 from rewriter.reading.value_kinds import (
     KEPT_AS,
@@ -173,6 +174,8 @@ class ValueTypes:
                 return self._of_column(node, depth)
             case exp.Cast():
                 return self._named(node.to)
+            case exp.Placeholder():
+                return self._of_parameter(node)
             case exp.Case():
                 return self._first(results_of(node), depth)
             case exp.Distinct() if len(node.expressions) == 1:
@@ -188,12 +191,18 @@ class ValueTypes:
         kind = self._made_kind(node, depth + 1)
         return UNKNOWN if kind is None else ValueType(kind=kind)
 
+    def _of_parameter(self, node: exp.Placeholder) -> ValueType:
+        """DOUBLE of a float, where PostgreSQL's texts of one differ; others are not told."""
+        is_double = (node.name, DOUBLE) in self.context.kinds
+        is_postgres = DIALECTS.get(self.context.dialect) == "postgres"
+        return ValueType(kind="DOUBLE") if is_double and is_postgres else UNKNOWN
+
     def _made_kind(self, node: exp.Expr, depth: int) -> str | None:
         """The type of what an operator or an aggregate makes."""
         if isinstance(node, exp.Count):
             return "BIGINT"
         if isinstance(node, exp.Sum):
-            return sum_kind(self.of(node.this, depth).kind)
+            return self._sum_kind(self.of(node.this, depth).kind)
         if isinstance(node, exp.Sub):
             kinds = [self.of(side, depth).kind or "" for side in (node.this, node.expression)]
             if all(kind.startswith("TIMESTAMP") for kind in kinds):
@@ -240,6 +249,11 @@ class ValueTypes:
         if isinstance(node, exp.Anonymous):
             return _CALL_KINDS.get(node.name.lower())
         return _MADE_KINDS.get(type(node)) or constant_kind(node)
+
+    def _sum_kind(self, of: str | None) -> str | None:
+        """The type of a sum; PostgreSQL's of ``real`` is one, where DuckDB has a DOUBLE."""
+        is_postgres = DIALECTS.get(self.context.dialect) == "postgres"
+        return of if is_postgres and of in {"FLOAT", "REAL"} else sum_kind(of)
 
     def _of_day(self, kind: str | None) -> str | None:
         """The type of a moment; what is made of a date is one in the session's zone."""

@@ -70,12 +70,19 @@ _PARTS = {
 """Functions that make intervals, and the parts of one that they take."""
 
 
+_REALS = frozenset({"FLOAT", "REAL"})
+
+
 def is_own_sum(node: exp.Sum, types: ValueTypes) -> bool:
-    """True for a sum of intervals, and for one of INTEGER that is a BIGINT in PostgreSQL."""
+    """True for a sum of intervals, and for one that is a BIGINT or a real in PostgreSQL."""
     if types.of(node.this).kind == "INTERVAL":
         return True
-    is_plain = not isinstance(_with_clauses(node).parent, exp.Cast)
-    return is_plain and types.of(node).kind == "BIGINT" and node.find_ancestor(exp.Pivot) is None
+    kind, above = types.of(node).kind, _with_clauses(node).parent
+    if node.find_ancestor(exp.Pivot) is not None:
+        return False
+    if kind in _REALS:
+        return not (isinstance(above, exp.Cast) and above.to.this is exp.DType.FLOAT)
+    return kind == "BIGINT" and not isinstance(above, exp.Cast)
 
 
 def spell_sum(node: exp.Sum, types: ValueTypes) -> None:
@@ -85,7 +92,7 @@ def spell_sum(node: exp.Sum, types: ValueTypes) -> None:
         return
     whole = _with_clauses(node)
     place, key = whole.parent, whole.arg_key
-    made: exp.Expr = exp.Cast(this=whole.copy(), to=exp.DataType.build("BIGINT", dialect="duckdb"))
+    made: exp.Expr = exp.cast(whole.copy(), types.of(node).kind or "BIGINT", dialect="duckdb")
     if isinstance(place, exp.Select) and key == "expressions":
         made = exp.Alias(this=made, alias=ident("sum"))
     whole.replace(made)

@@ -221,3 +221,34 @@ def test_patterns_that_are_none_are_named_so(store: Store, pattern: str) -> None
         with pytest.raises(gateway.Error) as raised:
             con.execute(f"SELECT k FROM t WHERE {condition}").fetchall()
         assert raised.value.sqlstate == "2201B", condition
+
+
+@pytest.mark.drifts(toy="it has other texts of numbers")
+def test_floats_that_are_given_become_texts_of_postgresql(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v TEXT, f DOUBLE PRECISION)")
+    con.execute("INSERT INTO t VALUES (0, %s, %s)", [1.0, 1.0])
+    with con.cursor() as cursor:
+        rows = [(place, float(place) / 2, 1.5) for place in range(1, 101)]
+        cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", rows)
+    con.execute("UPDATE t SET v = %s WHERE f = %s AND k = %s", [250.0, 1.5, 3])
+    query = "SELECT v FROM t WHERE k IN (0, 1, 2, 3, 100) ORDER BY k"
+    assert con.execute(query).fetchall() == [("1",), ("0.5",), ("1",), ("250",), ("50",)]
+    found = con.execute("SELECT 'a' || %s::float8, concat('b', %s::float8)", [2.0, 2.5]).fetchall()
+    assert found == [("a2", "b2.5")]
+    with pytest.raises(gateway.Error) as raised:
+        con.execute("SELECT k FROM t WHERE v = %s", [1.0]).fetchall()
+    assert raised.value.sqlstate == "42883"
+
+
+@pytest.mark.drifts(toy="it has no numbers of a type")
+def test_sums_of_real_are_real(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, r REAL)")
+    con.execute("INSERT INTO t VALUES (1, 1.1), (2, 2.2), (3, NULL)")
+    query = "SELECT sum(r)::text, pg_typeof(sum(r))::text, pg_typeof(avg(r))::text FROM t"
+    assert con.execute(query).fetchall() == [("3.3000002", "real", "double precision")]
+    query = "SELECT (sum(r) OVER (ORDER BY k))::text FROM t ORDER BY k"
+    assert con.execute(query).fetchall() == [("1.1",), ("3.3000002",), ("3.3000002",)]
+    con.execute("CREATE TABLE u AS SELECT sum(r) AS s FROM t")
+    assert con.execute("SELECT pg_typeof(s)::text FROM u").fetchall() == [("real",)]
