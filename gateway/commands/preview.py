@@ -64,9 +64,8 @@ from rewriter.syntax.parsing import parse
     "--to",
     "output",
     type=click.Choice(list(DIALECTS)),
-    default="duckdb",
-    show_default=True,
-    help="The dialect of the rewritten SQL.",
+    help="The dialect of the rewritten SQL. Default: as it runs, which is Spark's or Hive's SQL on"
+    " their stores, and duckdb elsewhere.",
 )
 @DIALECT_OPTION
 @JSON_OPTION
@@ -78,7 +77,7 @@ def command(
     keys: tuple[str, ...],
     layout: str,
     uncompacted: bool,
-    output: str,
+    output: str | None,
     dialect: str,
     as_json: bool,
     warehouse: str,
@@ -111,7 +110,7 @@ def command(
                 parsed = parse_one(piece.text, dialect)
                 catalog, notes = keyed_catalog(wanted, parsed, described)
                 assumed = Assumptions(catalog, uncompacted, layout == "flat", notes)
-                _write_preview(without_store(parsed, assumed, dialect, output), as_json)
+                _write_preview(without_store(parsed, assumed, dialect, output or "duckdb"), as_json)
         return
     access = Access(warehouse, dialect)
     with open_connection(access, "preview", as_json=as_json) as connection:

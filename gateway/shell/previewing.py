@@ -21,19 +21,26 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 
-def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Preview:
-    """The preview of a statement as the connection would run it now; nothing runs."""
+_CANONICAL = "duckdb"
+"""The dialect of plans, which stores write in their own words."""
+
+
+def preview_on(connection: Connection, sql: str, dialect: str | None = None) -> Preview:
+    """The preview of a statement as the connection would run it now; nothing runs.
+
+    Its SQL is what the store runs, or what that means in ``dialect``.
+    """
     with mapping(), connection.lock:
         return connection.client_session.perform(preview_in, sql, dialect)
 
 
 @operation
-def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> Preview:
-    """The preview of a statement as the session would run it now; nothing runs."""
+def preview_in(session: Session, _advance: Advance, sql: str, dialect: str | None) -> Preview:
+    """The preview of a statement as the session would run it now, see ``preview_on``."""
     parsed = parse_one(sql, session.dialect)
     if isinstance(parsed.statement, SessionStatement):
         step = PreviewStep("nothing is rewritten: the statement concerns the session alone")
-        return Preview(parsed.text, dialect, "SESSION", "session", (step,))
+        return Preview(parsed.text, dialect or _CANONICAL, "SESSION", "session", (step,))
     transaction = session.transaction
     borrowed = transaction is None
     if transaction is None:
@@ -41,7 +48,13 @@ def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> P
     try:
         request = StatementRequest(parsed, {}, session.settings, session.dialect)
         plan = session.executor.plan(transaction, request)
-        found = preview_plan(plan, parsed, transaction.catalog, dialect)
+        given = (plan, parsed, transaction.catalog)
+        if dialect is not None:
+            found = preview_plan(*given, dialect)
+        else:
+            with session.journal.statement(transaction) as statement:
+                statement.show(plan.tables)
+                found = preview_plan(*given, text_of=statement.session.server_text)
         return replace(found, downstream=downstream_of(session, plan.writes))
     finally:
         if borrowed:

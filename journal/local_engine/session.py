@@ -85,7 +85,8 @@ class DuckDBSession:
     """One DuckDB connection; transactions here are short and belong to one statement."""
 
     dialect = RecordDialect.DUCKDB
-    arrow, count, rows_at_hand = arrow_of, count_of, nothing_known
+    arrow, count = arrow_of, count_of
+    rows_at_hand = server_text = nothing_known
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         self._connection = connection

@@ -33,8 +33,9 @@ def count_of(session: StoreSession, name: str) -> int:
     return int(session.row(Query(counted, ()), {})[0])
 
 
-def nothing_known(_session: object) -> None:
+def nothing_known(_session: object, *_asked: object) -> None:
     """Of a store that does not tell how far a query is, nor whether all its rows have come.
 
-    For ``track_progress``, ``progress`` and ``rows_at_hand``.
+    For ``track_progress``, ``progress`` and ``rows_at_hand``, and for ``server_text`` of a store
+    that runs queries as plans have them.
     """

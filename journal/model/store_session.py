@@ -107,6 +107,14 @@ class FetchableRows(Protocol):
         """The same in batches of about so many rows, at least one; they come as they are asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class ServerText:
+    """The text of a query in a server's language, which ``dialect`` names."""
+
+    dialect: str
+    sql: str
+
+
 class StoreSession(FetchableRows, RecordSession, Protocol):
     """One connection to the store, used by one thread at a time."""
 
@@ -145,6 +153,13 @@ class StoreSession(FetchableRows, RecordSession, Protocol):
 
     def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         """The store's plan of a query, which runs only to be measured."""
+
+    def server_text(self, query: Query, shown: Callable[[str], str]) -> ServerText | None:
+        """What a server would be sent for a query, as people read it; nothing is sent.
+
+        ``shown`` gives what stands for a parameter. None where the query is run as it is: by the
+        gateway itself, or by a store that has no words of its own for it.
+        """
 
     def use_zone(self, name: str | None) -> None:
         """Read and show timestamps in a time zone until the session is given back.

@@ -8,7 +8,7 @@ the names their client gave them. Pure: nothing runs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
@@ -31,6 +31,7 @@ from journal.model.plan import (
 from journal.model.schema import CatalogSnapshot, Table, View
 from journal.model.segment import Tier
 from journal.model.sequence_changes import DropSequence, PutSequence
+from journal.model.store_session import ServerText
 from journal.model.trees import copy_tree
 from journal.model.version import VersionType
 from journal.sql.relations_flat import FLAT, is_flat
@@ -88,20 +89,34 @@ class Assumptions:
     notes: tuple[str, ...] = ()
 
 
+TextOf = Callable[[planned.Query, Callable[[str], str]], ServerText | None]
+"""What a store's server is sent for a query, see ``StoreSession.server_text``."""
+
+
 def preview_plan(
-    plan: StatementPlan, parsed: Parsed, catalog: CatalogSnapshot, dialect: str = "duckdb"
+    plan: StatementPlan,
+    parsed: Parsed,
+    catalog: CatalogSnapshot,
+    dialect: str = "duckdb",
+    text_of: TextOf | None = None,
 ) -> Preview:
-    """The preview of a plan, its SQL written in ``dialect``."""
+    """The preview of a plan, its SQL written in ``dialect``, or as ``text_of`` has it."""
     ids = _ids(plan)
     created = {r.id: r for r in _relations_put(plan) if isinstance(r, Table)}
     tables = [catalog.by_id(i) or created.get(i) for i in sorted(ids)]
     named = {t.id: t for t in tables if t is not None}
+    steps = [_step(step, named, dialect, catalog) for step in plan.steps]
+    if text_of is not None:
+        asked = [getattr(step, "query", None) for step in plan.steps]
+        sent = [text_of(q, _placeholder) if isinstance(q, planned.Query) else None for q in asked]
+        dialect = next((text.dialect for text in sent if text is not None), dialect)
+        steps = [_as_sent(*pair, dialect) for pair in zip(steps, sent, strict=True)]
     return Preview(
         parsed.text,
         dialect,
         plan.tag,
         plan.kind.value,
-        tuple(_step(step, named, dialect, catalog) for step in plan.steps),
+        tuple(steps),
         tuple(_parameters(plan)),
         tuple(sorted(str(n) for n in plan.reads)),
         tuple(sorted(str(n) for n in plan.writes)),
@@ -192,6 +207,20 @@ def to_sql(ast: exp.Expr, dialect: str) -> str:
     inner = shown.this
     inner.parent = None
     return str(inner.sql(dialect=DIALECTS[dialect], pretty=True, copy=False))
+
+
+def _as_sent(step: PreviewStep, sent: ServerText | None, dialect: str) -> PreviewStep:
+    """A step with the text that a server gets, where any step has one."""
+    if sent is not None:
+        return replace(step, sql=sent.sql)
+    if step.sql is None or dialect == "duckdb":
+        return step
+    note = "the gateway runs this itself, in DuckDB's SQL"
+    return replace(step, note=f"{step.note}; {note}" if step.note else note)
+
+
+def _placeholder(parameter: str) -> str:
+    return f"${_shown_name(parameter)}"
 
 
 def _shown_name(parameter: str) -> str:

@@ -20,7 +20,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table, fold
 from journal.model.segment import Manifest
-from journal.model.store_session import Parameters, RecordSession
+from journal.model.store_session import Parameters, RecordSession, ServerText
 from journal.sql.substitution import put_in_place
 from journal.stores.hive import layout, shown_catalog
 from journal.stores.hive.dialect.current_views import ease_reading
@@ -30,7 +30,7 @@ from journal.stores.hive.dialect.known_types import KnownTypes, has_nested
 from journal.stores.hive.dialect.moment_parts import note_moments
 from journal.stores.hive.dialect.nested import note_types
 from journal.stores.hive.dialect.numbers import note_numbers
-from journal.stores.hive.dialect.text import Template, rendered
+from journal.stores.hive.dialect.text import Template, readable, rendered
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.partition_pruning import Needed, needed
 from journal.stores.hive.queries import CATALOG, HELD, is_cte
@@ -98,6 +98,11 @@ class RelationRouter:
             ast = self.in_spark(query.ast)
             return rendered(ast, parameters, self._engine), needed(self.tiers.names, ast)
         return kept.template.filled(parameters), kept.needed
+
+    def readable(self, query: Query, shown: Callable[[str], str]) -> ServerText:
+        """What the server is sent for a query, in lines; parameters as ``shown`` has them."""
+        text = readable(self.in_spark(query.ast), shown, self._engine)
+        return ServerText(self._engine.dialect, text)
 
     def _keep(self, query: Query) -> KeptText | None:
         """The text of a query that reads nothing but journals, for the next time as well."""

@@ -9,7 +9,7 @@ no journal costs no round trip. It decides nothing about versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -31,6 +31,7 @@ from journal.model.store_session import (
     Parameters,
     RecordDialect,
     RecordSession,
+    ServerText,
     batches_of,
 )
 from journal.sql.relations import column, ident
@@ -319,6 +320,11 @@ class HiveSession:
             ResultColumn(given or name, kind_of(kind).name)
             for given, (name, kind) in zip(names, found, strict=False)
         ]
+
+    def server_text(self, query: Query, shown: Callable[[str], str]) -> ServerText | None:
+        """What the server is sent for a query; None where the gateway runs it itself."""
+        here = self.local_query(query)
+        return self._places.readable(query, shown) if here is None else None
 
     def explain(self, query: Query, parameters: Parameters, options: ExplainOptions) -> StorePlan:
         here = self.local_query(query)

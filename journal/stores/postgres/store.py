@@ -93,7 +93,7 @@ class PostgresSession(FetchedRows):
 
     dialect = RecordDialect.POSTGRES
     arrow, row, count = arrow_of, row_of, count_of
-    track_progress = progress = nothing_known
+    track_progress = progress = server_text = nothing_known
 
     def __init__(
         self,

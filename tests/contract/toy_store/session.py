@@ -52,7 +52,7 @@ class SqliteSession:
 
     dialect = RecordDialect.CATALOG_SQLITE
     arrow, row, count = arrow_of, row_of, count_of
-    track_progress = progress = rows_at_hand = nothing_known
+    track_progress = progress = rows_at_hand = server_text = nothing_known
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, 60, isolation_level=None, check_same_thread=False)

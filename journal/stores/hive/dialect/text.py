@@ -43,8 +43,17 @@ def rendered(
     return _rendered(ast, lambda node: literal((parameters or {})[node.name]), engine)
 
 
+def readable(ast: exp.Expr, shown: Callable[[str], str], engine: HiveEngine) -> str:
+    """The text of a tree in lines, with ``shown(name)`` in the place of each parameter."""
+    return _rendered(ast, lambda node: exp.Var(this=shown(node.name)), engine, pretty=True)
+
+
 def _rendered(
-    ast: exp.Expr, value_of: Callable[[exp.Placeholder], exp.Expr], engine: HiveEngine
+    ast: exp.Expr,
+    value_of: Callable[[exp.Placeholder], exp.Expr],
+    engine: HiveEngine,
+    *,
+    pretty: bool = False,
 ) -> str:
     tree = prepare_selects(ast.copy(), distinct_on=False, counted_limits=False)
     holder = exp.Paren(this=tree)
@@ -85,7 +94,7 @@ def _rendered(
             node.replace(replacement)
     if engine is HiveEngine.APACHE:
         in_apache_terms(holder)
-    return engine_text(holder.this, engine)
+    return engine_text(holder.this, engine, pretty=pretty)
 
 
 def _name_text(node: exp.In) -> None:
@@ -152,7 +161,9 @@ def _is_compared(node: exp.Placeholder) -> bool:
     return isinstance(other, exp.Column)
 
 
-def engine_text(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
+def engine_text(
+    tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK, *, pretty: bool = False
+) -> str:
     """The text of a tree that is in the engine's terms already."""
     level = ErrorLevel.RAISE
     nuls = _stand_in(tree)
@@ -160,7 +171,9 @@ def engine_text(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
         tree = tree.transform(lambda node: _replaced(node, nuls))
     try:
         text = dialects.generated(
-            lambda: tree.sql(dialect=engine.dialect, comments=False, unsupported_level=level)
+            lambda: tree.sql(
+                dialect=engine.dialect, comments=False, unsupported_level=level, pretty=pretty
+            )
         )
     except UnsupportedError as error:
         raise PalimpsestError(
