@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from gateway.shell.jdbc_databases import is_jdbc
 from gateway.shell.jdbc_transfers import JdbcSource, import_jdbc
 from gateway.shell.key_conflicts import APPEND, MERGE
 from gateway.shell.rejecting_imports import import_rejecting
+from gateway.shell.running import Advance
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of
 from journal.local_engine.scratch import scratch
@@ -139,23 +140,39 @@ def command(
             show_progress(f"importing {Path(file).name}", quiet=as_json) as advance,
             _file_of(file, form) as path,
         ):
+            limits = RejectOptions(rejects, reject_limit) if rejects else None
             shown = "STDIN" if file == "-" else file
-            given = (connection, str(path), table)
-            if rejects:
-                limits = RejectOptions(rejects, reject_limit)
-                done = import_rejecting(*given, limits, options, shown)
-            else:
-                done = import_file(
-                    *given,
-                    create=create,
-                    key=keys,
-                    load=jdbc.load or APPEND,
-                    options=options,
-                    advance=advance,
-                    shown=shown,
-                )
+            given = (connection, str(path), table, limits, options, shown)
+            done = _load(*given, create=create, keys=keys, load=jdbc.load, advance=advance)
     seconds = time.monotonic() - started
     _report(done, seconds, rejects, as_json=as_json, merges=jdbc.load == MERGE)
+
+
+def _load(
+    connection: Connection,
+    path: str,
+    table: str,
+    limits: RejectOptions | None,
+    options: FileOptions,
+    shown: str,
+    *,
+    create: bool,
+    keys: Sequence[str],
+    load: str | None,
+    advance: Advance | None,
+) -> Imported:
+    """Import a file of this machine, which errors call ``shown``; with ``limits`` what fits."""
+    if limits is not None:
+        return import_rejecting(connection, path, table, limits, options, shown)
+    return import_file(
+        *(connection, path, table),
+        create=create,
+        key=keys,
+        options=options,
+        advance=advance,
+        shown=shown,
+        load=load or APPEND,
+    )
 
 
 def _set_suppressed(connection: Connection, suppressed: str | None) -> None:
