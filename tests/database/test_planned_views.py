@@ -173,3 +173,23 @@ def test_the_server_looks_at_a_head_again_when_a_hundredth_of_it_is_new(
     heads = direct.execute(told).fetchall()
     assert heads
     assert all("autovacuum_analyze_scale_factor=0.01" in str(known) for _, known in heads)
+
+
+def test_a_head_that_was_empty_for_the_planner_is_looked_at_when_it_has_some_rows(
+    cluster: Cluster,
+) -> None:
+    database = cluster.database()
+    with (
+        gateway.connect(cluster.url(database), autocommit=True) as con,
+        psycopg.connect(cluster.conninfo(database), autocommit=True) as direct,
+    ):
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c INTEGER)")
+        con.execute("CREATE INDEX t_b ON t (b)")
+        con.execute("INSERT INTO t SELECT i, i % 200, i FROM range(20000) AS r(i)")
+        con.execute("CALL system.compact('t')")
+        direct.execute("VACUUM ANALYZE")
+        con.execute("UPDATE t SET c = -c WHERE a % 40 = 7")
+        shown = direct.execute(
+            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM t WHERE b = 7"
+        )
+        assert "Rows Removed by Join Filter" not in "".join(line for (line,) in shown)

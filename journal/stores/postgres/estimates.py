@@ -21,6 +21,8 @@ from journal.stores.postgres.store import PostgresSession
 _LARGE = 10_000
 _PART_OF_TABLE = 0.1
 """Rows, and the part of what the planner knows of, from which a write changes its estimates."""
+_SOME = 100
+"""So many rows change them where it knows of none: it expects none however large the head grows."""
 _KNOWN = "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass(?)"
 
 
@@ -33,12 +35,12 @@ def refresh_estimates(
 
     Whoever holds the table for upkeep is not waited for.
     """
-    if written < _LARGE or session.abilities.distributes:
+    if written < _SOME or session.abilities.distributes:
         # Greenplum does it itself.
         return
     place = rendered(target).sql
-    ((known,),) = session.text(_KNOWN, [place])
-    if written >= known * _PART_OF_TABLE:
+    ((known,),) = session.text(_KNOWN, [place], often=True)
+    if known == 0 or (written >= _LARGE and written >= known * _PART_OF_TABLE):
         indexed = [name for index in table.indexes for name in index.columns]
         columns = dict.fromkeys((*table.key, *table.ends, *indexed))
         names = ", ".join(rendered(ident(name)).sql for name in columns)
