@@ -1,4 +1,4 @@
-"""Names: logical tables in the catalog, CTEs in scope, positions of identifiers, fresh names.
+"""Names: logical tables in the catalog, positions of identifiers, fresh names.
 
 What is not found is refused, and what is spelt like it is named. The store is not asked. Pure.
 """
@@ -34,8 +34,6 @@ INTERNAL = "_palimpsest_"
 VERSION = f"{INTERNAL}version"
 """The column in which a statement that writes sees which version of a row it changes."""
 _OF_HIVE, _HOME_OF_HIVE = frozenset({"hive", "spark"}), "default"
-_RECURRING = "recurring"
-"""``recurring.t`` is all that a recursive CTE t has made so far."""
 _DATABASES = frozenset({DATABASE, "spark_catalog"})
 PUBLIC_SCHEMA = "public"
 """What clients of PostgreSQL call the home schema, whatever it is called."""
@@ -156,40 +154,6 @@ def is_in_temp_schema(table: exp.Table) -> bool:
     if table.catalog:
         return fold(table.catalog) == OWN_SCHEMA and fold(table.db) == DEFAULT_SCHEMA
     return fold(table.db) in OWN_SCHEMAS
-
-
-def is_cte(table: exp.Table) -> bool:
-    """True when the reference means a CTE in scope rather than a table."""
-    if table.db and fold(table.db) != _RECURRING:
-        return False
-    name = fold(table.name)
-    child: exp.Expr = table
-    parent = table.parent
-    while parent is not None:
-        with_ = parent.args.get("with_")
-        if isinstance(with_, exp.With) and name in _visible_ctes(with_, child):
-            return True
-        if isinstance(parent, exp.With) and name in _visible_inside(parent, child):
-            return True
-        child, parent = parent, parent.parent
-    return False
-
-
-def _visible_ctes(with_: exp.With, child: exp.Expr) -> set[str]:
-    if child is with_:
-        return set()
-    return {fold(cte.alias) for cte in with_.expressions}
-
-
-def _visible_inside(with_: exp.With, child: exp.Expr) -> set[str]:
-    names: set[str] = set()
-    for cte in with_.expressions:
-        if cte is child:
-            if with_.recursive:
-                names.add(fold(cte.alias))
-            break
-        names.add(fold(cte.alias))
-    return names
 
 
 def find_relation(

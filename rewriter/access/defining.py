@@ -10,12 +10,13 @@ from journal.model.access import DATABASE_KEY, Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.policy import PREFIX
 from journal.model.schema import fold, relation_key
+from journal.sql.cte_scopes import is_cte
 from rewriter.access.owning import OwnerCheck, schema_key
 from rewriter.access.reading import ReadCheck
 from rewriter.access.writing import WriteCheck
 from rewriter.definitions.index_names import find_index, find_key
 from rewriter.definitions.sequences import find_sequence
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 
 _RELATIONS = frozenset({"TABLE", "VIEW", "MATERIALIZED VIEW"})
 

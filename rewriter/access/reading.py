@@ -27,6 +27,7 @@ from journal.model.schema import (
 )
 from journal.model.visibility import visible_to
 from journal.sql import dialects
+from journal.sql.cte_scopes import CteScopes, is_cte
 from rewriter.access.known_functions import KNOWN_FUNCTIONS
 from rewriter.access.system_relations import privileges_to_read
 from rewriter.access.used_columns import holder_of, used_columns
@@ -43,13 +44,7 @@ from rewriter.functions import (
     TABLE_INFO,
     function_name,
 )
-from rewriter.name_resolution import (
-    SYSTEM_SCHEMAS,
-    is_cte,
-    position_of,
-    table_name,
-    unknown_table,
-)
+from rewriter.name_resolution import SYSTEM_SCHEMAS, position_of, table_name, unknown_table
 from rewriter.reading.catalog_functions import catalog_name
 from rewriter.reading.described import shows_tables
 from rewriter.reading.materialized import holds_its_rows, view_of
@@ -110,8 +105,9 @@ class ReadCheck:
             self._check_sources(query)
 
     def _check_sources(self, tree: exp.Expr, skipped: Collection[int] = ()) -> None:
+        scopes = CteScopes()
         for node in list(tree.find_all(exp.Table)):
-            if id(node) in skipped or (is_named(node) and is_cte(node)):
+            if id(node) in skipped or (is_named(node) and scopes.holds(node)):
                 continue
             if is_named(node):
                 self._check_source(node)
@@ -283,8 +279,9 @@ class ReadCheck:
 
     def note(self, tree: exp.Expr) -> None:
         """Note the tables that a query of somebody who may read everything comes by."""
+        scopes = CteScopes()
         for node in tree.find_all(exp.Table):
-            if not is_named(node) or is_cte(node):
+            if not is_named(node) or scopes.holds(node):
                 continue
             name = table_name(node, self.context)
             clause = clause_of(node)

@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from journal.model.schema import Relation, View, fold
 from journal.sql import dialects
+from journal.sql.cte_scopes import is_cte
 from rewriter.access.used_columns import holder_of, used_columns
 from rewriter.definitions.dependent_views import view_text
-from rewriter.name_resolution import is_cte
 
 
 def columns_read(view: Relation, source: Relation) -> frozenset[str]:

@@ -33,8 +33,8 @@ from journal.model.plan import (
     TakeNumbers,
 )
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import CteScopes
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte
 
 _OF_STATEMENT = re.compile(r"tx\d+_(buffer|placed)")
 _FORBIDDEN = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Command)
@@ -76,11 +76,12 @@ def _check_query(query: Query, staged: set[str], plan: StatementPlan) -> None:
     for kind in nodes.by_type:
         if issubclass(kind, _FORBIDDEN):
             raise _invariant_error(f"a step contains {kind.key.upper()}")
+    scopes = CteScopes()
     for node in nodes.all(exp.Table):
         if not isinstance(node.this, exp.Identifier):
             continue
         known = node.db == STORE_SCHEMA or node.name in staged or node.name in plan.system
-        if not known and not _OF_STATEMENT.fullmatch(node.name) and not is_cte(node):
+        if not known and not _OF_STATEMENT.fullmatch(node.name) and not scopes.holds(node):
             raise _invariant_error(f"the logical table {node.sql()} was left in a step")
 
 

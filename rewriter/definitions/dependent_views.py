@@ -13,9 +13,10 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, Relation, TableName, View
 from journal.sql import dialects
+from journal.sql.cte_scopes import CteScopes
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import is_cte, position_of
+from rewriter.name_resolution import position_of
 
 
 def dependent_views(
@@ -77,8 +78,9 @@ def with_texts(view: Relation, changed: Callable[[str], str]) -> Relation:
 
 
 def _named(text: str, schema: str, catalog: CatalogSnapshot) -> Iterator[tuple[str, str]]:
+    scopes = CteScopes()
     for table in dialects.stored(text).find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and not is_cte(table):
+        if isinstance(table.this, exp.Identifier) and not scopes.holds(table):
             for place in [table.db] if table.db else [schema, catalog.home]:
                 name = TableName(place, table.name)
                 if catalog.get(name) is not None:

@@ -17,10 +17,11 @@ from journal.model.access import ObjectKey
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Table, View, fold
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import INTERNAL, is_cte
+from rewriter.name_resolution import INTERNAL
 
 ROW = f"{INTERNAL}row"
 """What a query in a policy calls the row that the policy is asked of."""

@@ -19,6 +19,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import Macro, MacroBody, definition_key
 from journal.model.plan import USER_PARAMETER, StatementPlan
 from journal.model.schema import Column, fold
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
 from journal.sql.sql import cast
 from rewriter.access.check import StatementAccess
@@ -32,7 +33,7 @@ from rewriter.definitions.user_types import expand_types, find_type, unknown_typ
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_functions, is_aggregate, is_function_of_sql
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.name_resolution import find_relation, homeless_column, is_cte, position_of, table_name
+from rewriter.name_resolution import find_relation, homeless_column, position_of, table_name
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.scopes import is_named

@@ -18,8 +18,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import StatementKind
 from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Column, Table, TableName, fold
 from journal.model.segment import Tier
+from journal.sql.cte_scopes import is_cte
 from rewriter.context import RewriteContext, TableScanInfo
-from rewriter.name_resolution import is_cte, position_of
+from rewriter.name_resolution import position_of
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
 from rewriter.syntax.parsing import Parsed

@@ -7,14 +7,16 @@ understood here in full cannot fail; the rest may. Pure.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
 from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import CteScopes
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 
 _COMPARISONS = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In),
@@ -101,23 +103,28 @@ def _escapes_constant(node: exp.Expr) -> bool:
 
 def _column_kinds(nodes: Nodes, context: RewriteContext) -> Callable[[exp.Expr], str | None]:
     """Tells texts from numbers among columns and constants; None for all else."""
-    known: dict[str, set[str]] = {}
+    known: dict[str, set[str]] | None = None
 
-    def fill() -> None:
+    def read() -> dict[str, set[str]]:
+        scopes, kinds, seen = CteScopes(), defaultdict[str, set[str]](set), set[int]()
         for node in nodes.all(exp.Table):
-            if isinstance(node.this, exp.Identifier) and not is_cte(node):
+            if isinstance(node.this, exp.Identifier) and not scopes.holds(node):
                 found = context.catalog.get(table_name(node, context))
-                for column in found.columns if isinstance(found, Table) else ():
-                    known.setdefault(fold(column.name), set()).add(_kind(column.type))
+                if isinstance(found, Table) and found.id not in seen:
+                    seen.add(found.id)
+                    for column in found.columns:
+                        kinds[fold(column.name)].add(_kind(column.type))
+        return kinds
 
     def kind_of(node: exp.Expr) -> str | None:
+        nonlocal known
         if isinstance(node, exp.Literal):
             # A text beside a column is cast once, whatever rows there are.
             return None if node.is_string else "number"
         if not isinstance(node, exp.Column):
             return None
-        if not known:
-            fill()
+        if known is None:
+            known = read()
         kinds = known.get(fold(node.name), set())
         return next(iter(kinds)) if len(kinds) == 1 else None
 

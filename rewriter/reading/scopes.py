@@ -15,9 +15,10 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import CteScopes
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import INTERNAL, is_cte, is_database, position_of, table_name
+from rewriter.name_resolution import INTERNAL, is_database, position_of, table_name
 from rewriter.reading.past.version_columns import version_column_names
 from rewriter.reading.visible_columns import relations_of
 
@@ -44,6 +45,7 @@ class Scopes:
     _sources: dict[int, dict[Key, exp.Table]] = field(default_factory=dict)
     _doubled: dict[int, set[str]] = field(default_factory=dict)
     _shared: set[str] = field(default_factory=set)
+    _by_name: dict[str, list[exp.Column]] | None = None
 
     @staticmethod
     def of(nodes: Nodes, context: RewriteContext) -> Scopes:
@@ -52,7 +54,8 @@ class Scopes:
         for column in columns:
             if column.name.startswith(INTERNAL):
                 _refuse_internal(column)
-        ctes = frozenset(id(t) for t in tables if is_named(t) and is_cte(t))
+        scopes = CteScopes()
+        ctes = frozenset(id(t) for t in tables if is_named(t) and scopes.holds(t))
         aliases = frozenset(fold(alias.name) for alias in nodes.all(exp.TableAlias))
         return Scopes(context, tables, columns, ctes, aliases)
 
@@ -147,7 +150,7 @@ class Scopes:
         version columns out.
         """
         names = version_names(table)
-        mentioned = [c for c in self.columns if fold(c.name) in names]
+        mentioned = [column for name in names for column in self._named(name)]
         if not mentioned:
             return False
         select = node.find_ancestor(exp.Select)
@@ -156,6 +159,14 @@ class Scopes:
             return False
         _hide_in_stars(select, alias, table)
         return True
+
+    def _named(self, name: str) -> list[exp.Column]:
+        """The columns of a folded name in the whole query."""
+        if self._by_name is None:
+            self._by_name = {}
+            for column in self.columns:
+                self._by_name.setdefault(fold(column.name), []).append(column)
+        return self._by_name.get(name, [])
 
     def _refers_to(self, column: exp.Column, select: exp.Select, alias: str) -> bool:
         if column.table:

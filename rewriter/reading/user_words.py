@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import CteScopes
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 
 _WORDS = {
     "user": exp.CurrentUser,
@@ -68,12 +69,15 @@ def _possible_columns(nodes: Nodes, context: RewriteContext) -> set[str] | None:
     names = _own_columns(nodes) | {fold(alias.alias) for alias in nodes.all(exp.Alias)}
     for alias in nodes.all(exp.TableAlias):
         names |= {fold(column.name) for column in alias.columns}
+    scopes = CteScopes()
     for table in nodes.all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
             return None
         found = context.catalog.get(table_name(table, context))
         if isinstance(found, Table):
             names |= {fold(column.name) for column in found.columns}
-        elif not is_cte(table) and not isinstance(table.find_ancestor(exp.Create), exp.Create):
+        elif not scopes.holds(table) and not isinstance(
+            table.find_ancestor(exp.Create), exp.Create
+        ):
             return None
     return names

@@ -14,10 +14,11 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import ENUM, UserType
 from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects, network_calls
+from journal.sql.cte_scopes import is_cte
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
 from rewriter.dialect_semantics import DIALECTS, semantics_of
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.equal_keys import DOUBLE
 from rewriter.reading.output_names import output_names
 from rewriter.reading.value_kinds import (

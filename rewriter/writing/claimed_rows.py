@@ -16,11 +16,12 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import P_SNAPSHOT, Append, Fetch, Query, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, View, fold
 from journal.model.trees import copy_tree, is_nested
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import column, union_all, version_value
 from journal.sql.sql import relation, select
 from rewriter.context import RewriteContext
 from rewriter.functions import is_aggregate
-from rewriter.name_resolution import find_table, is_cte, position_of, table_name
+from rewriter.name_resolution import find_table, position_of, table_name
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, fused_query, old_name, per_change
 from rewriter.writing.claimed_views import ClaimedView

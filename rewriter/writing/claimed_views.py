@@ -12,10 +12,11 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, View
 from journal.sql import dialects
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.functions import is_aggregate
-from rewriter.name_resolution import find_relation, is_cte, position_of
+from rewriter.name_resolution import find_relation, position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, old_name
 from rewriter.writing.target import AliasedTable

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.cte_scopes import is_cte
 from rewriter.definitions.sequences import sequence_calls, whole_call
-from rewriter.name_resolution import is_cte, position_of
+from rewriter.name_resolution import position_of
 
 _BEFORE = "take it in a statement before"
 _WHOLE = ("distinct", "where", "joins", "laterals", "group", "having", "qualify", "limit", "offset")

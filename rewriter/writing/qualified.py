@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from journal.sql.cte_scopes import CteScopes, is_cte
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, is_database, position_of, table_name
+from rewriter.name_resolution import is_database, position_of, table_name
 from rewriter.reading.scopes import ambiguous_table, give_alias, is_named, selects_around
 from rewriter.reading.visible_columns import relations_of
 
@@ -50,8 +51,9 @@ def tell_apart(ast: exp.Expr, target: exp.Table, context: RewriteContext) -> Non
     """Give tables of other schemas with the target's name aliases, by which columns name them."""
     wanted = table_name(target, context)
     scopes: dict[int, dict[tuple[str, str], exp.Table]] = {}
+    ctes = CteScopes()
     for table in ast.find_all(exp.Table):
-        if table is target or table.alias or not is_named(table) or is_cte(table):
+        if table is target or table.alias or not is_named(table) or ctes.holds(table):
             continue
         key = table_name(table, context).key
         if key[1] == wanted.key[1] and key != wanted.key:

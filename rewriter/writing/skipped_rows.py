@@ -12,10 +12,11 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, View
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import column
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, position_of, table_name
+from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.policies.security import is_restricted
 from rewriter.writing.claimed_views import ClaimedView
 from rewriter.writing.target import AliasedTable

@@ -13,12 +13,12 @@ from sqlglot import exp
 from journal.model.plan import Change, PutRelation, Step
 from journal.model.schema import Relation, Table, TableName, fold
 from journal.sql import dialects
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.canonical_texts import canonical_text
 from rewriter.definitions.dependent_views import sources, with_texts
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import is_cte
 from rewriter.reading.output_names import output_names
 
 _AROUND = ("joins", "laterals", "pivots")

@@ -17,10 +17,11 @@ from journal.model.replication import REPLICA_OF
 from journal.model.schema import Table
 from journal.model.segment import Tier
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.materialized import holds_its_rows
 from rewriter.reading.policies.security import RowSecurity
 from rewriter.reading.result_names import result_name

@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from journal.model.schema import Column, Table, fold
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import Reader
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.aggregates.star_joins import column_source, named_sources
 from rewriter.reading.scopes import is_named
 

@@ -15,11 +15,12 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold
 from journal.model.segment import Tier
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import Reader
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.functions import is_random
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.aggregates.exact_values import (
     decimal_places,
     has_two_faces,

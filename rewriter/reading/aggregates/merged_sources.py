@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from journal.model.schema import Table, fold
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.functions import is_random
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.result_names import result_name
 from rewriter.reading.scopes import is_named
 

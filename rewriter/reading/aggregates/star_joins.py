@@ -13,8 +13,9 @@ from sqlglot import exp
 
 from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
+from journal.sql.cte_scopes import is_cte
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.scopes import is_named
 
 _SOURCES_MIN = 3

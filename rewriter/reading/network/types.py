@@ -11,10 +11,11 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects
+from journal.sql.cte_scopes import CteScopes
 from journal.sql.network_text import CIDR, INET
 from rewriter.context import RewriteContext
 from rewriter.functions import function_name
-from rewriter.name_resolution import is_cte, position_of, table_name
+from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.past.time_travel import HISTORY_FUNCTIONS, history_call
 from rewriter.reading.value_types import UNKNOWN, ValueType, ValueTypes
 from rewriter.reading.visible_columns import relations_of
@@ -155,8 +156,9 @@ def concerns_networks(tree: exp.Expr, context: RewriteContext) -> bool:
 
 def _relations_named(tree: exp.Expr, context: RewriteContext) -> Iterator[Table | View]:
     """The tables and views that a statement reads, also those whose history it does."""
+    scopes = CteScopes()
     for node in tree.find_all(exp.Table):
-        if is_cte(node):
+        if scopes.holds(node):
             continue
         found = _of_history(node, context) or context.catalog.get(table_name(node, context))
         if found is not None:

@@ -14,6 +14,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Relation, Table, View, fold
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
 from rewriter.checks.allowed import check_allowed
 from rewriter.context import RewriteContext
@@ -24,7 +25,6 @@ from rewriter.name_resolution import (
     INTERNAL,
     SYSTEM_SCHEMAS,
     find_relation,
-    is_cte,
     position_of,
     table_name,
     unknown_column,

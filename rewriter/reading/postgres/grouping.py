@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from journal.model.schema import Table, fold
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import is_cte, table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.visible_columns import relations_of
 
 _SETS = ("grouping_sets", "rollup", "cube", "totals", "all")

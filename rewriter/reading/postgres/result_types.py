@@ -18,8 +18,8 @@ import re
 
 from sqlglot import exp
 
+from journal.sql.cte_scopes import is_cte
 from journal.sql.relations import ident
-from rewriter.name_resolution import is_cte
 from rewriter.reading.postgres.rough_numbers import is_rough
 from rewriter.reading.value_kinds import FRACTION, WHOLE_KINDS
 from rewriter.reading.value_types import KIND, ValueTypes, results_of
