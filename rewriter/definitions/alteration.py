@@ -173,7 +173,7 @@ class Alteration:
         """RENAME COLUMN: the physical name stays."""
         index = self.column_index(old, node)
         kept = self.draft.columns.pop(index)
-        self.draft.check_new_column(new, node)
+        self.draft.check_new_column(new, node, self.draft.column_names())
         self.draft.columns.insert(index, replace(kept, name=new))
         self.draft.triggers = trigger_columns.with_renamed(self.draft.triggers, kept.name, new)
 

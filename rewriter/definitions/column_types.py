@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -55,9 +56,7 @@ def type_text(node: exp.Expr) -> str:
             advice="NULL is a value of every type: give the column the type of its other values",
             position=position_of(node),
         )
-    try:
-        exp.DataType.build(text if text.upper() not in SERIAL else "INT", dialect="duckdb")
-    except SqlglotError:
+    if not _is_known(text if text.upper() not in SERIAL else "INT"):
         close = get_close_matches(text.upper(), _COMMON, 1)
         advice = "check the spelling, and that the connection has the dialect it is written in"
         raise PalimpsestError(
@@ -65,5 +64,15 @@ def type_text(node: exp.Expr) -> str:
             f"there is no type {text}",
             advice=f"did you mean {close[0]}?" if close else advice,
             position=position_of(node),
-        ) from None
+        )
     return text
+
+
+@lru_cache(maxsize=256)
+def _is_known(text: str) -> bool:
+    """Whether a type of this text is known. Many columns of a table have the same."""
+    try:
+        exp.DataType.build(text, dialect="duckdb")
+    except SqlglotError:
+        return False
+    return True

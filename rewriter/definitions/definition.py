@@ -92,6 +92,8 @@ class TableDraft:
     One that has keeps them, and clients read its version columns under other names.
     """
     _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
+    _used: set[str] | None = None
+    """The folded names of ``used``."""
 
     @staticmethod
     def of(table: Table, column_name: Callable[[str], str] = str) -> TableDraft:
@@ -120,9 +122,10 @@ class TableDraft:
 
     def read_elements(self, nodes: Sequence[exp.Expr]) -> None:
         """Take in the elements of a column list."""
+        taken = self.column_names()
         for node in nodes:
             if isinstance(node, exp.ColumnDef):
-                self._take_column(node)
+                self._take_column(node, taken)
         self._check_waiting()
         for node in nodes:
             if not isinstance(node, exp.ColumnDef):
@@ -130,7 +133,7 @@ class TableDraft:
 
     def add_column(self, node: exp.ColumnDef) -> Column:
         """Take in one column with its constraints."""
-        self._take_column(node)
+        self._take_column(node, self.column_names())
         self._check_waiting()
         return self.columns[-1]
 
@@ -140,12 +143,12 @@ class TableDraft:
             self.add_check(condition, name)
         self._waiting.clear()
 
-    @property
-    def _column_names(self) -> set[str]:
+    def column_names(self) -> set[str]:
+        """The folded names of the columns so far."""
         return {fold(c.name) for c in self.columns}
 
-    def _take_column(self, node: exp.ColumnDef) -> None:
-        self.check_new_column(node.name, node)
+    def _take_column(self, node: exp.ColumnDef, taken: set[str]) -> None:
+        self.check_new_column(node.name, node, taken)
         constraints, made = node.args.get("constraints") or [], generation_clauses(node)
         # Without a type, whatever follows the parentheses would be taken for part of them.
         alone = len(made) == 1 and isinstance(generated_expression(made[0]), exp.Paren)
@@ -175,14 +178,16 @@ class TableDraft:
 
     def new_physical(self, name: str) -> str:
         """A physical name that no column of the table ever had."""
-        own = (ROW_ID, self.format.version_column, self.format.subsequent_column)
-        taken = {fold(n) for n in (*self.used, *own)}
+        if self._used is None:
+            self._used = {fold(n) for n in self.used}
+        own = {fold(n) for n in (ROW_ID, self.format.version_column, self.format.subsequent_column)}
         wanted = self.column_name(name)
         found, number = wanted, 1
-        while fold(found) in taken:
+        while fold(found) in self._used or fold(found) in own:
             number += 1
             found = f"{wanted}_{number}"
         self.used.append(found)
+        self._used.add(fold(found))
         return found
 
     def table(self, table_id: int) -> Table:
@@ -227,14 +232,14 @@ class TableDraft:
         if not given.startswith(usual):
             return given
         own = (self.format.version_column, self.format.subsequent_column)
-        taken = {fold(n) for n in (*self.used, *self._column_names, *own, wanted)}
+        taken = {fold(n) for n in (*self.used, *self.column_names(), *own, wanted)}
         number = 1
         while fold(f"{usual}_{number}") in taken:
             number += 1
         return f"{usual}_{number}"
 
-    def check_new_column(self, name: str, node: exp.Expr) -> None:
-        """Raise if no column can be given this name."""
+    def check_new_column(self, name: str, node: exp.Expr, taken: set[str]) -> None:
+        """Raise if no column can be given this name, beside those ``taken``; then it is, too."""
         self._step_aside(name)
         own = {ROW_ID, VERSION}
         if self.is_new:
@@ -246,20 +251,22 @@ class TableDraft:
                 advice="use another name, or rename the journal's: WITH (version_column = '..')",
                 position=position_of(node),
             )
-        if any(fold(c.name) == fold(name) for c in self.columns):
+        if fold(name) in taken:
             raise PalimpsestError(
                 Code.DUPLICATE_COLUMN,
                 f'column "{name}" is named twice',
                 advice="name each column once",
                 position=position_of(node),
             )
+        taken.add(fold(name))
 
     def add_like(self, source: Table, parts: Collection[str]) -> None:
         """Take in the columns of another table, and as much of the rest as ``parts`` names."""
         names: dict[str, str] = {}
+        taken = self.column_names()
         for stored in source.columns:
             made = present_value(source, stored) if "generated" in parts else None
-            self.check_new_column(stored.name, ident(stored.name))
+            self.check_new_column(stored.name, ident(stored.name), taken)
             names[stored.physical] = self.new_physical(stored.name)
             self.columns.append(
                 replace(
@@ -381,7 +388,7 @@ class TableDraft:
         bare = over_physical(
             condition,
             self.name,
-            self._column_names,
+            self.column_names(),
             lambda name, used: self.physical_names([name], used)[0],
         )
         bare = with_collations(bare, self.columns)

@@ -29,12 +29,12 @@ def add_query_columns(
             advice="create the table first, then INSERT INTO it .. SELECT",
             position=position_of(ast.this),
         )
+    taken = draft.column_names()
     for index, (name, kind) in enumerate(found):
-        taken = {fold(c.name) for c in draft.columns}
         shown = given[index].name if index < len(given) else name
         if numbers and index >= len(given):
             shown = _free_name(name, taken)
-        draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
+        draft.check_new_column(shown, given[index] if index < len(given) else ast.this, taken)
         # A column of NULLs alone has no type of its own.
         spelled = kind.replace('"NULL"', "INTEGER")
         stored = type_text(_type_from(spelled, ast.this))

@@ -121,7 +121,9 @@ def _read_elements(
             order.append(fold(node.name))
     draft.read_elements([*nodes, *options.columns])
     order += [fold(column.name) for column in options.columns]
-    draft.columns.sort(key=lambda column: order.index(fold(column.name)))
+    # A constraint may have the name of a column that stands before it.
+    places = {name: place for place, name in reversed([*enumerate(order)])}
+    draft.columns.sort(key=lambda column: places[fold(column.name)])
     if not semantics_of(context.dialect).generates_from_generated:
         check_plain_sources(draft)
     settle_generated(draft, context.describe)

@@ -14,6 +14,9 @@ import pytest
 import gateway
 
 SHAPES = {
+    "columns": lambda n: (
+        f"CREATE TABLE w{n} (id INT PRIMARY KEY, " + ", ".join(f"c{i} INT" for i in range(n)) + ")"
+    ),
     "branches": lambda n: " UNION ALL ".join(f"SELECT a FROM t WHERE id = {i}" for i in range(n)),
     "branches of CTEs": lambda n: (
         "WITH c AS (SELECT a FROM t) " + " UNION ALL ".join(["SELECT a FROM c WHERE a > 1"] * n)
