@@ -52,6 +52,8 @@ class Capabilities:
     - ``normalizes_json``: it writes JSON with keys in one order and without blanks.
     - ``scalar_json``: a number or a text alone becomes JSON, and such JSON is a part of other JSON.
     - ``skips_locked``: SKIP LOCKED leaves out what other transactions hold, in all processes.
+    - ``lists_rows``: it looks a row up in a long list of rows at once, and is slow to read as many
+      conditions joined by OR.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -82,5 +84,6 @@ class Capabilities:
     normalizes_json: bool = False
     scalar_json: bool = True
     skips_locked: bool = False
+    lists_rows: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

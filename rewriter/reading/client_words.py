@@ -1,7 +1,7 @@
 """Expands abbreviations in queries before tables become relations. Pure.
 
-Settings, users, schemas and moments get their values, short pivots their sources, and results
-their names.
+Settings, users, schemas and moments get their values, short pivots their sources, results their
+names, and long chains of conditions on rows become lists.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from sqlglot import exp
 from journal.model.trees import Nodes
 from journal.sql.clock import name_moments
 from rewriter.context import RewriteContext
+from rewriter.reading.listed_rows import list_rows
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
 from rewriter.reading.sources import check_shape
@@ -26,6 +27,8 @@ def spell_out(query: exp.Expr, nodes: Nodes, context: RewriteContext) -> Nodes:
         nodes = Nodes.of(query)
     if check_shape(nodes):
         move_sources_out(query)
+        nodes = Nodes.of(query)
+    if list_rows(nodes, context):
         nodes = Nodes.of(query)
     name_changed(nodes)
     name_users(nodes)

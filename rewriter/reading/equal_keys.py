@@ -19,7 +19,9 @@ from journal.model.schema import Column
 
 ParameterKinds = frozenset[tuple[str, str]]
 """The names of parameters that are no texts, each with the kind of its value."""
-DOUBLE, NUMBER, MOMENT = "DOUBLE", "NUMBER", "MOMENT"
+DOUBLE, WHOLE, NUMBER, MOMENT = "DOUBLE", "WHOLE", "NUMBER", "MOMENT"
+"""Kinds of values: whole ones are those of a BIGINT, and numbers all others but DOUBLEs."""
+_BEYOND_BIGINT = 2**63
 _EXACT_AS_DOUBLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT"})
 _EXACT_AS_DOUBLE |= {"UINTEGER", "BOOLEAN", "REAL", "FLOAT", "DOUBLE"}
 _EXACT_AS_REAL = frozenset({"TINYINT", "SMALLINT", "UTINYINT", "USMALLINT", "BOOLEAN"})
@@ -35,7 +37,7 @@ _OF_NO_TEXT = (
 )
 _TEXTS = frozenset({"TEXT", "VARCHAR"})
 _MOMENTS = (date, time, timedelta)
-_KINDS: dict[type, str] = {int: NUMBER, Decimal: NUMBER, float: DOUBLE, str: "", type(None): ""}
+_KINDS: dict[type, str] = {Decimal: NUMBER, float: DOUBLE, str: "", type(None): ""}
 _KINDS |= dict.fromkeys((datetime, *_MOMENTS), MOMENT)
 """Those of the commonest types, which take longest to tell by their abstract classes."""
 
@@ -44,7 +46,7 @@ def parameter_kinds(parameters: Mapping[str, object]) -> ParameterKinds:
     """The kinds of a statement's parameters.
 
     >>> sorted(parameter_kinds({"a": 1.5, "b": 2, "c": "x"}))
-    [('a', 'DOUBLE'), ('b', 'NUMBER')]
+    [('a', 'DOUBLE'), ('b', 'WHOLE')]
     """
     found = ((name, _kind_of(value)) for name, value in parameters.items())
     return frozenset((name, kind) for name, kind in found if kind)
@@ -72,6 +74,8 @@ def equals_one(column: Column, value: exp.Expr, kinds: ParameterKinds) -> bool:
 
 
 def _kind_of(value: object) -> str:
+    if type(value) is int:
+        return WHOLE if -_BEYOND_BIGINT <= value < _BEYOND_BIGINT else NUMBER
     known = _KINDS.get(type(value))
     if known is not None:
         return known

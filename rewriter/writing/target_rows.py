@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.trees import copy_tree
+from journal.model.trees import Nodes, copy_tree
 from journal.sql.sql import select
 from rewriter.name_resolution import position_of
 from rewriter.reading.around import rewrite_around
+from rewriter.reading.listed_rows import list_rows
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.target import AliasedTable, key_columns
 
@@ -48,6 +49,8 @@ def chosen_rows(
     With ``behind_target`` the first join has the target before it. Else the target is the last, so
     that what the others compute cannot read its columns.
     """
+    if ast.args.get("where") is not None:
+        list_rows(Nodes.of(ast.args["where"]), reads.context)
     place = exp.Subquery(this=exp.Select(expressions=[exp.Literal.number(1)]))
     around = [exp.Join(this=place, kind="CROSS")]
     around = [*around, *joins] if behind_target else [*joins, *around]

@@ -83,6 +83,7 @@ class Journal:
             joins_in_place=True,
             normalizes_json=True,
             skips_locked=True,
+            lists_rows=True,
             folder=root,
         )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)

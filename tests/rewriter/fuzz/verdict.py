@@ -126,6 +126,7 @@ def context_of(
         form=form,
         capabilities=Capabilities(
             access_control=True,
+            lists_rows=store.dialect == "duckdb",
             raises_in_sql=store.raises_in_sql,
             foreign_keys=store.foreign_keys,
             accesses_files=store.dialect == "duckdb",

@@ -113,6 +113,7 @@ class Rewriting:
                 equates_texts=self.store.dialect == "duckdb",
                 plans_unions_apart=self.store.dialect == "duckdb",
                 counts_rows=self.store.dialect == "duckdb",
+                lists_rows=self.store.dialect == "duckdb",
                 indexes_endings=self.store.dialect == "postgres",
             ),
         )
