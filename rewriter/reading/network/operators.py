@@ -10,6 +10,7 @@ Of whole numbers ``<<`` and ``&`` are what they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -101,6 +102,9 @@ _SPELLED: dict[str, Callable[[exp.Expr, exp.Expr], exp.Expr]] = {
 }
 
 
+_LIKE_NUMBER = re.compile(r"\s*[+-]?\d\w*\s*")
+
+
 def _moved_address(node: exp.Expr, sign: str, types: NetworkTypes) -> exp.Expr:
     first, second = node.this, node.expression
     if sign == "+" and types.network(first) is None:
@@ -112,6 +116,13 @@ def _moved_address(node: exp.Expr, sign: str, types: NetworkTypes) -> exp.Expr:
     kind = types.of(second).kind
     if kind is not None and kind not in WHOLE_KINDS:
         raise _unknown(node, sign, (node.this, node.expression), types)
+    if number.is_string and not _LIKE_NUMBER.fullmatch(number.name):
+        raise PalimpsestError(
+            Code.CONVERSION,
+            f'invalid input syntax for type bigint: "{number.name}"',
+            advice="add a whole number to an address, or cast the text",
+            position=position_of(number),
+        )
     amount = exp.cast(second.copy(), "BIGINT", dialect="duckdb")
     by = amount if sign == "+" else exp.Neg(this=exp.paren(amount, copy=False))
     return call(calls.MOVED, _inet(first, types), by)

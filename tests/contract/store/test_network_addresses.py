@@ -276,3 +276,13 @@ def test_joins_and_groups_go_by_addresses(store: Store) -> None:
     for text in ("10.0.0.1", "10.0.0.1/32"):
         query = "SELECT id FROM h WHERE (ip, id) = (%s, %s)"
         assert con.execute(query, (text, 1)).fetchall() == [(1,)]
+
+
+@pytest.mark.also_on("hive")
+def test_a_text_beside_plus_is_a_number(store: Store) -> None:
+    con = _table(store)
+    query = "SELECT ip + '5' FROM h WHERE id = 1"
+    assert con.execute(query).fetchall() == [("10.0.0.6",)]
+    with pytest.raises(gateway.Error, match='invalid input syntax for type bigint: "x"') as raised:
+        con.execute("SELECT ip + 'x' FROM h WHERE id = 1").fetchall()
+    assert raised.value.sqlstate == "22P02"
