@@ -21,7 +21,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.config import Settings
-from gateway.session.literals import take_literals
+from gateway.session.literals import TakenLiterals, take_literals
 from gateway.session.outcome import StatementOutcome
 from gateway.session.parameters import batch_table
 from journal.model.errors import PalimpsestError
@@ -46,6 +46,8 @@ _OF_TEXTS = frozenset({"0A", "21", "22", "23", "42", "44"})
 """Classes of SQLSTATE of errors that lie in a statement; others are final."""
 _ABLE = frozenset({"duckdb", "postgres", "postgresql", "spark", "hive"})
 """Dialects in which a text in single quotes means itself if it has no backslash."""
+_CASTS_ALIKE = frozenset({"duckdb", "postgres", "postgresql"})
+"""Dialects in which ``DATE 'x'`` and ``'x'::DATE`` are the same: Hive's casts give NULL."""
 _ROWS_MIN = 3
 """A statement of so many rows need not be seen before."""
 _MORE = ("with_", "group", "having", "distinct", "windows", "qualify", "sample")
@@ -113,7 +115,7 @@ class LiteralTemplates:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
-        self._known: OrderedDict[tuple[str, str], _KnownTemplate] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, str], _KnownTemplate] = OrderedDict()
 
     def templated(self, session: TemplateSession, text: str) -> Templated | None:
         """A text as a template and values; None where it has to be run as it is."""
@@ -122,10 +124,10 @@ class LiteralTemplates:
             return None
         if len(text) > settings.limits.statement_chars:
             return None
-        found = take_literals(text)
+        found = take_literals(text, casts_alike=session.dialect in _CASTS_ALIKE)
         if found is None or not self._is_common((found.text, session.dialect), len(found.rows)):
             return None
-        known = self._known_as(session, found.text)
+        known = self._known_as(session, found)
         template = known.template
         if template is None:
             return None
@@ -143,13 +145,13 @@ class LiteralTemplates:
                 self._seen.popitem(last=False)
         return before or rows >= _ROWS_MIN
 
-    def _known_as(self, session: TemplateSession, text: str) -> _KnownTemplate:
+    def _known_as(self, session: TemplateSession, taken: TakenLiterals) -> _KnownTemplate:
         catalog, path = session.catalog, session.settings.search_path
-        place = (text, session.dialect)
+        place = (taken.text, taken.shown, session.dialect)
         with self._lock:
             known = self._known.get(place)
         if known is None or known.catalog is not catalog or known.path != path:
-            known = _look_at(session, text, catalog)
+            known = _look_at(session, taken, catalog)
             with self._lock:
                 self._known[place] = known
                 self._known.move_to_end(place)
@@ -158,12 +160,14 @@ class LiteralTemplates:
         return known
 
 
-def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> _KnownTemplate:
+def _look_at(
+    session: TemplateSession, taken: TakenLiterals, catalog: CatalogSnapshot
+) -> _KnownTemplate:
     """A template, and the types of its parameters as tables are now."""
     path = session.settings.search_path
     nothing = _KnownTemplate(None, catalog, path, ())
     try:
-        (parsed,) = parse(text, session.dialect, session.settings.limits)
+        (parsed,) = parse(taken.text, session.dialect, session.settings.limits)
         tree = _tree(parsed)
         context = RewriteContext(catalog, plain_scan_info, dialect=session.dialect, path=path)
         if tree is None or not _finds_rows_by_key(tree, context):
@@ -175,7 +179,7 @@ def _look_at(session: TemplateSession, text: str, catalog: CatalogSnapshot) -> _
     names = [f"{USER_PARAMETER}{place}" for place in parsed.parameters]
     if not found.keys() >= set(names):
         return nothing
-    template = LiteralTemplate(parsed.statement, parsed.text, parsed.parameters)
+    template = LiteralTemplate(parsed.statement, taken.shown, parsed.parameters)
     return _KnownTemplate(template, catalog, path, tuple((found[n], places[n]) for n in names))
 
 

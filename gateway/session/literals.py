@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import field
 from decimal import Decimal
 from functools import lru_cache
+from itertools import starmap
 from typing import Any
 
 from journal.model.lazy_dataclass import dataclass
@@ -29,12 +31,15 @@ _LITERAL = r"""
 _INSERT = re.compile(
     rf"\s*INSERT\s+INTO\s+{_PATH}\s*(?:\(\s*{_NAMES}\s*\)\s*)?VALUES\s*", re.IGNORECASE
 )
+_NAMED = r"(?:(?P<named>DATE|TIMESTAMP)\s+(?='))?"
+"""The type of a text that stands in front of it."""
 _CELL = re.compile(
-    rf"\s*(?P<cell>{_LITERAL}|(?P<null>NULL)\b|(?P<word>(?:DEFAULT|TRUE|FALSE)\b))"
+    rf"\s*{_NAMED}(?P<cell>{_LITERAL}|(?P<null>NULL)\b|(?P<word>(?:DEFAULT|TRUE|FALSE)\b))"
     rf"(?P<type>{_TYPE})\s*(?P<end>[,)])",
     re.IGNORECASE | re.VERBOSE,
 )
 _ONE_LITERAL = r"(-?\d{1,18}(?:\.\d{1,18})?(?![\w.])|'(?:[^'\\]|'')*'|(?i:NULL)\b)"
+_ONE_TEXT = r"('(?:[^'\\]|'')*')"
 _NEXT_ROW = re.compile(r"\s*,\s*\(")
 _UPSERT = (
     rf"ON\s+CONFLICT\s*(?:\(\s*{_NAMES}\s*\)\s*)?DO\s+(?:NOTHING|UPDATE\s+SET\s+"
@@ -60,33 +65,43 @@ _ENDS = frozenset({"AND", "WHERE", "ORDER", "LIMIT", "FOR", "RETURNING", ",", ")
 
 @dataclass(frozen=True, slots=True)
 class TakenLiterals:
-    """A text with ``?`` in the place of literals, and their values; several rows of VALUES."""
+    """A text with ``?`` in the place of literals, and their values; several rows of VALUES.
+
+    ``shown`` is the text as people know it: types stand where the client wrote them.
+    """
 
     text: str
     rows: tuple[tuple[Any, ...], ...]
+    shown: str = field(repr=False)
 
 
-def take_literals(text: str) -> TakenLiterals | None:
+def take_literals(text: str, *, casts_alike: bool = True) -> TakenLiterals | None:
     """The text and its literals; None where it has none that can be taken.
+
+    ``casts_alike``: a text behind the name of a type means what it does before ``::`` and that.
 
     >>> take_literals("INSERT INTO t VALUES (1, 'it''s', NULL)")
     TakenLiterals(text='INSERT INTO t VALUES (?, ?, ?)', rows=((1, "it's", None),))
     >>> take_literals("UPDATE t SET n = n + 1 WHERE k = 7")
     TakenLiterals(text='UPDATE t SET n = n + 1 WHERE k = ?', rows=((7,),))
+    >>> take_literals("INSERT INTO t VALUES (DATE '2024-02-29')").text
+    'INSERT INTO t VALUES (?::DATE)'
     >>> take_literals("SELECT 5") is None
     True
     """
     head = _INSERT.match(text)
     if head is not None:
-        return _of_insert(text, head.end())
+        return _of_insert(text, head.end(), casts_alike)
     if len(text) > _CHARS_MAX or not _BY_KEY.match(text):
         return None
     return _of_comparisons(text)
 
 
-def _of_insert(text: str, start: int) -> TakenLiterals | None:
+def _of_insert(text: str, start: int, casts_alike: bool) -> TakenLiterals | None:
     first = _row_at(text, start + 1) if text[start : start + 1] == "(" else None
     if first is None or not first.values:
+        return None
+    if not casts_alike and any(named for _, _, named in first.shape):
         return None
     at, rows = first.end, [first.values]
     if _NEXT_ROW.match(text, at):
@@ -98,45 +113,58 @@ def _of_insert(text: str, start: int) -> TakenLiterals | None:
     tail = _TAIL if len(rows) == 1 else _NO_TAIL
     if tail.fullmatch(text, at) is None:
         return None
-    return TakenLiterals(f"{text[:start]}({first.text}{text[at:]}", tuple(rows))
+    found, shown = (f"{text[:start]}({row}{text[at:]}" for row in (first.text, first.shown))
+    return TakenLiterals(found, tuple(rows), shown)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of VALUES: its text up to its bracket, with ``?`` for literals, and their values.
+    """A row of VALUES: its texts up to its bracket, with ``?`` for literals, and their values.
 
-    ``shape`` has the word of each cell, empty for a literal, and the type that it is cast to.
+    ``shape`` has of each cell its word, empty for a literal, the type that it is cast to, and the
+    one that stands in front of it.
     """
 
-    shape: tuple[tuple[str, str], ...]
+    shape: tuple[tuple[str, str, str], ...]
     text: str
+    shown: str
     values: tuple[Any, ...]
     end: int
 
 
 def _row_at(text: str, at: int) -> _Row | None:
     """The row of VALUES whose first value is at a place; None for one of other values."""
-    shape: list[tuple[str, str]] = []
-    parts: list[str] = []
+    shape: list[tuple[str, str, str]] = []
+    found = shown = ""
     values: list[Any] = []
     while (cell := _CELL.match(text, at)) is not None:
-        word = cell["word"] or ""
+        word, named = cell["word"] or "", cell["named"] or ""
+        if named and cell["type"]:
+            return None
         if not word:
             values.append(_value(cell["cell"]))
-        shape.append((word, cell["type"]))
-        parts += [text[at : cell.start("cell")], word or "?", text[cell.end("cell") : cell.end()]]
+        shape.append((word, cell["type"], named))
+        before, behind = text[at : cell.start("cell")], text[cell.end("cell") : cell.end()]
+        shown += f"{before}{word or '?'}{behind}"
+        found += f"?::{named}{behind}" if named else f"{before}{word or '?'}{behind}"
         at = cell.end()
         if cell["end"] == ")":
-            return _Row(tuple(shape), "".join(parts), tuple(values), at)
+            return _Row(tuple(shape), found, shown, tuple(values), at)
     return None
 
 
 @lru_cache(maxsize=64)
-def _row_behind(shape: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+def _row_behind(shape: tuple[tuple[str, str, str], ...]) -> re.Pattern[str]:
     """One more row of a shape, with a group for each literal: one match, not one for each cell."""
-    cells = [(re.escape(word) if word else _ONE_LITERAL) + re.escape(kind) for word, kind in shape]
-    inside = r"\s*,\s*".join(cells)
+    inside = r"\s*,\s*".join(starmap(_cell_behind, shape))
     return re.compile(rf"{_NEXT_ROW.pattern}\s*{inside}\s*\)")
+
+
+def _cell_behind(word: str, kind: str, named: str) -> str:
+    """The pattern of one more cell of a shape."""
+    if named:
+        return rf"{named}\s+{_ONE_TEXT}"
+    return (re.escape(word) if word else _ONE_LITERAL) + re.escape(kind)
 
 
 def _of_comparisons(text: str) -> TakenLiterals | None:
@@ -159,7 +187,8 @@ def _of_comparisons(text: str) -> TakenLiterals | None:
             at = token.end()
     if not values:
         return None
-    return TakenLiterals("".join([*parts, text[at:]]), (tuple(values),))
+    found = "".join([*parts, text[at:]])
+    return TakenLiterals(found, (tuple(values),), found)
 
 
 def _end_behind(words: list[str], place: int) -> str:

@@ -63,6 +63,11 @@ _TEMPLATED = (
     "insert into t (k, name, x) values (1{k}, 'b', -2)",
     "INSERT INTO t (k, at) VALUES (1{k}, '2024-02-29 12:30:00'::timestamp)",
     "INSERT INTO t (k, day) VALUES (1{k}, '2024-02-29'::date)",
+    "INSERT INTO t (k, day) VALUES (1{k}, DATE '2024-02-29')",
+    "INSERT INTO t (day, at, k) VALUES (date '2024-02-29',timestamp  '2024-02-29 12:30:00' , {k})",
+    "INSERT INTO t (day, k) VALUES (date '2024-02-29', 1{k}), (date  '2024-03-0{k}', 2{k})",
+    "INSERT INTO t (k, at) VALUES (1{k}, DATE '2024-02-29'), (2{k}, DATE '2024-02-28')",
+    "INSERT INTO t (k, name) VALUES (1{k}, DATE '2024-02-29')",
     "INSERT INTO t (k, yes) VALUES ({k}, DEFAULT) ON CONFLICT (k) DO NOTHING RETURNING k, yes",
     "INSERT INTO t (k, name) VALUES (1{k}, 'a'), (-{k}, NULL), (10{k}, 'c')",
     "UPDATE t SET name = 'n{k}', price = 9.99, x = x + 1 WHERE k = {k}",
@@ -75,6 +80,12 @@ _TEMPLATED = (
     "UPDATE t SET x = {k} WHERE k = 2 RETURNING k, k = 2",
 )
 _AS_THEY_ARE = (
+    "INSERT INTO t (k, day) VALUES (1{k}, DATE 'epoch')",
+    "INSERT INTO t (k, day) VALUES (1{k}, DATE '2024-02-29'::date)",
+    "INSERT INTO t (k, day) VALUES (1{k}, DATE '2024-02-29'), (2{k}, NULL)",
+    "INSERT INTO t (k, day) VALUES (1{k}, DATE '2024-02-29'), (2{k}, DATE NULL)",
+    "INSERT INTO t (k, at) VALUES (1{k}, TIMESTAMP '2024-02-29 12:30:00+02')",
+    "INSERT INTO t (k, day) VALUES (DATE '2024-02-29', 1{k})",
     "SELECT k FROM t WHERE k = '{k}'",
     "SELECT k FROM t WHERE name = {k} AND k = {k}",
     "UPDATE t SET day = 'infinity' WHERE x = {k}",
@@ -91,11 +102,23 @@ def test_a_statement_means_what_its_text_says(con: Connection, statement: str) -
     assert _is_templated(con, statement.format(k=4)) == (statement in _TEMPLATED)
 
 
+@pytest.mark.parametrize("dialect", ["spark", "hive"])
+def test_a_cast_that_gives_null_stands_for_no_type_before_a_text(dialect: str) -> None:
+    with gateway.connect("palimpsest://", dialect=dialect, autocommit=True) as con:
+        con.execute("CREATE TABLE t (k INT, day DATE)")
+        for k in range(3):
+            sql = f"INSERT INTO t VALUES ({k}, DATE '2024-02-29')"
+            con.execute(sql)
+        assert not _is_templated(con, sql)
+        assert con.execute("SELECT count(*) FROM t WHERE day IS NOT NULL").fetchall() == [(3,)]
+
+
 def test_errors_are_those_of_the_text(con: Connection) -> None:
     """Each is told once, with the place where the client wrote what is wrong."""
     for wrong in (
         "INSERT INTO t (k, name) VALUES ({k}, 'longer')",
         "INSERT INTO t (k, day) VALUES (9{k}, '2024-02-30')",
+        "INSERT INTO t (k, day) VALUES (9{k}, DATE '2024-02-30')",
         "INSERT INTO t (k) VALUES (9{k}), (8{k}), ({k})",
         "UPDATE t SET k = 2 WHERE k = 1",
         "UPDATE t SET nothing = 2 WHERE k = {k}",
@@ -124,9 +147,14 @@ def test_definitions_that_change_are_heeded(con: Connection) -> None:
 def test_what_is_recorded_names_the_shape(con: Connection) -> None:
     for k in (20, 30, 40):
         con.execute(f"INSERT INTO t (k, name) VALUES ({k}, 'a'), ({k + 1}, 'b'), ({k + 2}, 'c')")
+        con.execute(f"INSERT INTO t (k, day) VALUES ({k + 3}, DATE '2024-02-2{k // 10}')")
     shapes = con.execute(
         "SELECT DISTINCT s.statement FROM system.transactions AS c"
         " JOIN system.statements AS s ON s.digest = c.statement_digest"
-        " WHERE s.statement LIKE 'INSERT INTO t (k, name) %'"
+        " WHERE s.statement LIKE 'INSERT INTO t (k, %' AND s.statement NOT LIKE '%code%'"
+        " ORDER BY s.statement"
     ).fetchall()
-    assert shapes == [("INSERT INTO t (k, name) VALUES (?, ?)",)]
+    assert shapes == [
+        ("INSERT INTO t (k, day) VALUES (?, DATE ?)",),
+        ("INSERT INTO t (k, name) VALUES (?, ?)",),
+    ]
