@@ -39,7 +39,6 @@ from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.row_upload import INLINE_ROWS_MAX
 from journal.stores.hive.session import HiveSession
-from journal.stores.hive.store import HiveConnection
 from journal.transactions.protocol import OpenStatement
 from journal.transactions.reading import reading
 from journal.transactions.state import JournalState, TableState
@@ -333,25 +332,35 @@ class HiveErasure:
         with journal.store.connection() as connection:
             cleaning.reap(journal, connection)
             for request in purged:
-                left: list[str] = []
+                retired, forsaken = list[str](), list[str]()
                 # What no search has looked into is not for this request to wait for.
                 searched = [t for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED]
                 for table_id in sorted({t.table_id for t in searched}):
-                    left += self._remaining_partitions(connection, table_id, request.updated)
-                left += map(str, sweep_scratch())
+                    retired += self._retired_partitions(table_id)
+                    forsaken += cleaning.forsaken(journal, connection, request.updated, table_id)
+                left = waits_for(retired, forsaken, [str(path) for path in sweep_scratch()])
                 if left:
-                    found[request.id] = (
-                        f"rows of transactions that did not end may be in {', '.join(left)}"
-                    )
+                    found[request.id] = left
         return found
 
-    def _remaining_partitions(
-        self, connection: HiveConnection, table_id: int, before: int
-    ) -> list[str]:
-        """Retired partitions of a table, and what nobody has listed since it was made."""
-        journal = self.journal
-        with journal.catalog.reading() as reading_catalog:
+    def _retired_partitions(self, table_id: int) -> list[str]:
+        """Partitions of a table that jobs have replaced, and no backup lists."""
+        with self.journal.catalog.reading() as reading_catalog:
             retired = {r.id for r in retired_rows.load_retired(reading_catalog, table_id)}
-        with journal.reading_session() as session:
-            retired -= backups.listed_paths(backups.load(session, table_id))
-        return [*sorted(retired), *cleaning.forsaken(journal, connection, before, table_id)]
+        with self.journal.reading_session() as session:
+            return sorted(retired - backups.listed_paths(backups.load(session, table_id)))
+
+
+def waits_for(retired: Sequence[str], forsaken: Sequence[str], scratch: Sequence[str]) -> str:
+    """What a request waits for, in words: each kind of remains with what makes it go."""
+    parts = []
+    if retired:
+        parts.append(f"transactions that may still read the partitions {', '.join(retired)}")
+    if forsaken:
+        parts.append(
+            f"writers that have neither committed nor ended their partitions {', '.join(forsaken)};"
+            " VACUUM drops those of killed ones after a day"
+        )
+    if scratch:
+        parts.append(f"{scratch[0]}, which a killed process left, and which cannot be removed")
+    return "; and for ".join(parts)

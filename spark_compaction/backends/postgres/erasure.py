@@ -58,7 +58,7 @@ from spark_compaction.erasure.purge_sql import PurgeInSql, in_units
 from spark_compaction.erasure.search import Search
 
 _COUNTED = "keys_counted"
-_WAITS = "a transaction of the server is open that began before"
+_WAITS = "a transaction of the server that began before, is open, and may read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class DatabaseErasure:
                 for name in segment_swap.reap(self.journal, table_id).in_use
             ]
             if in_use:
-                found[request.id] = f"{_WAITS}, and may read {', '.join(in_use)}"
+                found[request.id] = f"{_WAITS} {', '.join(in_use)}"
             elif left := sweep_scratch():
                 found[request.id] = (
                     f"{left[0]}, which a killed process left, and which cannot be removed"
