@@ -187,6 +187,18 @@ class Settings:
             return self._replaced(key, zone_name(str(value), is_posix=is_posix))
         return self._replaced(key, str(value) or None)
 
+    def with_start(self, name: str, start: Settings) -> Settings:
+        """A copy with one setting as a session began with it; raises UNKNOWN_SETTING."""
+        reset = self.with_setting(name, None)
+        key = _ALIASES.get(name.lower(), name.lower())
+        if key == "schema":
+            return replace(reset, schema=start.schema, path=start.path)
+        if key in {f.name for f in _settable()}:
+            return replace(reset, **{key: getattr(start, key)})
+        given = tuple(pair for pair in start.taken if pair[0] == key)
+        rest = tuple(pair for pair in reset.taken if pair[0] != key)
+        return replace(reset, taken=rest + given) if given else reset
+
     def _is_custom(self, key: str) -> bool:
         """True for a name that only programs know, ``app.tenant``, in PostgreSQL's dialect."""
         return "." in key and self.dialect in {"postgres", "postgresql"}

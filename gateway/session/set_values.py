@@ -18,6 +18,8 @@ from rewriter.name_resolution import (
     position_of,
 )
 
+_NEVER_EMPTY = frozenset({"as_of", "system_versioning_asof", "timezone", "time_zone"})
+
 
 def after_set(
     settings: Settings,
@@ -28,12 +30,23 @@ def after_set(
 ) -> Settings:
     """Settings after a SET or USE of ``user``; None for the value sets the default.
 
-    Raises UNKNOWN_SCHEMA in dialects in which a schema has to exist.
+    Raises UNKNOWN_SCHEMA in dialects in which a schema has to exist, and SETTING_VALUE.
     """
     if value is not None and name.lower() == "search_path":
         found = (_schema_meant(given, settings, catalog) for given in schemas_of(value, user))
         return settings.with_search_path(tuple(dict.fromkeys(found)))
     given = None if value is None else setting_text(value, catalog)
+    if given == "" and name.lower() in _NEVER_EMPTY:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{name} needs a value, not ''",
+            advice=f"RESET {name} takes back what was set",
+        )
+    if given == "" and name.lower() == "schema":
+        if semantics_of(settings.dialect).schemas_are_there:
+            return settings.with_setting(name, _schema_named(exp.table_(""), catalog))
+        # Names are looked up in no schema at all, as with SET search_path = ''.
+        return settings.with_search_path(("",))
     if name.lower() == "schema" and given:
         given = _schema_meant(given, settings, catalog)
     return settings.with_setting(name, given)
@@ -73,6 +86,8 @@ def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:
         return ", ".join(setting_text(part, catalog) for part in value.expressions)
     if isinstance(value, exp.Table):
         return _schema_named(value, catalog)
+    if value.is_string:
+        return str(value.name)
     if value.key in {"literal", "column", "identifier", "var", "boolean"}:
         return str(value.name or value.sql())
     return str(value.sql(dialect="duckdb"))

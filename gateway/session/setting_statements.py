@@ -163,7 +163,10 @@ def _after(session: SettingSession, statement: SetSetting) -> Settings:
         return with_role(before, statement.value, session.catalog, session.user)
     catalog = session.catalog
     seen = visible_to(catalog, catalog.rights_of(before.role))
-    after = after_set(before, statement.name, statement.value, seen, session.user)
+    if statement.value is None:
+        after = before.with_start(statement.name, session.settings_at_start)
+    else:
+        after = after_set(before, statement.name, statement.value, seen, session.user)
     if after.timezone is not None and after.timezone != before.timezone:
         with session.journal.reading_session() as store:
             store.use_zone(after.timezone)

@@ -152,6 +152,45 @@ def test_settings_end_as_in_postgresql(server: Server, cluster: Cluster, sequenc
     assert found == wanted
 
 
+RESETS = (
+    "SET application_name = 'b' | RESET application_name | SHOW application_name",
+    "SET application_name = '' | SHOW application_name | SET application_name TO DEFAULT",
+    "SET app.x = '' | SHOW app.x | RESET app.x | SELECT current_setting('app.x') | SET app.x = 'c'",
+    "SET app.y = '' | SELECT current_setting('app.y', true) = '' | RESET app.y | SHOW app.y",
+    "SET search_path = 'a' | RESET search_path | SELECT current_schemas(false)",
+    "SET SCHEMA '' | SELECT current_schemas(false) | SET search_path TO DEFAULT",
+    "SET timezone = 'UTC' | RESET timezone | SHOW timezone | SET timezone = ''",
+    "SET TIME ZONE 2 | SET TIME ZONE DEFAULT | SHOW timezone",
+    "SET statement_timeout = 1 | RESET statement_timeout | SHOW statement_timeout",
+    "BEGIN | SET application_name = 'b' | RESET application_name | COMMIT | SHOW application_name",
+    "SET application_name = 'b' | BEGIN | RESET application_name | ROLLBACK",
+)
+"""What RESET goes back to where the client gave settings as it connected, and empty values."""
+_GIVEN = "-c app.x=t -c search_path=undone_s,public -c timezone=Europe/Rome -c statement_timeout=5s"
+
+
+@pytest.mark.parametrize("sequence", RESETS)
+def test_a_reset_goes_back_to_what_the_client_began_with(
+    server: Server, cluster: Cluster, sequence: str
+) -> None:
+    found = []
+    for where in (server.dsn, cluster.conninfo("postgres")):
+        given = psycopg.conninfo.make_conninfo(where, options=_GIVEN, application_name="began")
+        with psycopg.connect(given, autocommit=True) as con:
+            con.execute("CREATE SCHEMA IF NOT EXISTS undone_s")
+            told = [con.execute("SHOW application_name").fetchone()]
+        found.append((_outcomes(given, sequence), told))
+    assert found[0] == found[1]
+
+
+def test_an_empty_moment_is_refused(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as con:
+        con.execute("SET as_of = '2024-01-01'")
+        with pytest.raises(psycopg.Error, match="needs a value"):
+            con.execute("SET as_of = ''")
+        assert con.execute("SHOW as_of").fetchone() == ("2024-01-01",)
+
+
 SPELLED = (
     "SET TIME ZONE INTERVAL '+00:00' HOUR TO MINUTE",
     "SET TIME ZONE INTERVAL '-07:00' HOUR TO MINUTE",
