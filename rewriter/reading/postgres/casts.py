@@ -4,12 +4,15 @@ s::boolean          any beginning of true, yes, on, false, no and off, also of a
 t::interval         of a time of day
 s::int, s::int[]    of a computed text; whole numbers have no fraction
 j::boolean, j::int  of a value of JSON that is a boolean, and of a number
+1e13::numeric       of a constant with an exponent, which is exact
 i::time             of an interval: what it has of a day beside its days and months
 s::timestamp        of a computed text whose seconds have more digits than six
 'P1DT2H'::text::interval
 """
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -44,6 +47,7 @@ _JSON_KINDS = {
     **dict.fromkeys(("BIGINT", "UBIGINT", "HUGEINT", "UHUGEINT", "DOUBLE"), "numeric"),
 }
 """What PostgreSQL calls the kinds of values of JSON."""
+_DIGITS_MAX = 38
 _ROUNDED = "round(CAST(CAST(j AS VARCHAR) AS DECIMAL(38, 10)))"
 """A number of JSON that ends in .5 rounds away from zero, and not to an even number."""
 _CAST_SO = "palimpsest_cast_so"
@@ -61,6 +65,12 @@ def cast_float(cast: exp.Cast) -> exp.Expr:
 def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
     """What means the same as such a cast; None for any other."""
     kind, to = types.of(cast.this).kind, cast.to.this
+    if to is exp.DType.DECIMAL or to in _WHOLE:
+        plain_number = _without_exponent(cast.this.unnest())
+        if plain_number is not None:
+            made = cast.copy()
+            made.set("this", plain_number)
+            return made
     if cast.this.is_string and to in _WHOLE:
         typed_constant(cast.this, to.value)
     if to is exp.DType.BOOLEAN and kind in _TEXTS:
@@ -86,6 +96,14 @@ def spell_value_cast(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
     if to in _WHOLE and is_text and not isinstance(cast.this, exp.Case):
         return _cast_text(cast)
     return None
+
+
+def _without_exponent(value: exp.Expr) -> exp.Expr | None:
+    """A constant ``1e13`` as 10000000000000, which is exact here; stores take it for a DOUBLE."""
+    if not isinstance(value, exp.Literal) or value.is_string or "e" not in value.name.lower():
+        return None
+    digits = f"{Decimal(value.name):f}"
+    return exp.Literal.number(digits) if len(digits) <= _DIGITS_MAX else None
 
 
 def read_computed_moment(cast: exp.Cast, types: ValueTypes) -> exp.Cast | None:

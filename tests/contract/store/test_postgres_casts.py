@@ -19,6 +19,10 @@ VALUES: tuple[tuple[str, Any], ...] = (
     ("pg_size_pretty(100000::bigint)", "98 kB"),
     ("pg_size_pretty(-123456789012::bigint)", "-115 GB"),
     ("pg_size_pretty(10239::bigint)", "10239 bytes"),
+    # Constants with an exponent are exact.
+    ("1e13::numeric = 10000000000000", True),
+    ("2.5e-3::numeric = 0.0025", True),
+    ("-123456789012345e3::bigint", -123456789012345000),
     ("unistr('d\\0061t\\+000061')", "data"),
 )
 CLOCKS: tuple[tuple[str, Any], ...] = (
