@@ -162,12 +162,20 @@ def _written_names(parsed: Parsed, nodes: Sequence[exp.Expr], *, in_duckdb: bool
 
 @lru_cache(maxsize=256)
 def _names_in(text: str) -> tuple[str, ...]:
-    said = SPELLING.respell(text)
+    said = SPELLING.respell(text) or _outputs_respelled(text)
     if said is None:
         return ()
     found = [_name_of_item(said, item) for item in _items(said, "duckdb") if item]
     first, *others = found or ("",)
     return (_DISTINCT.sub("", first), *others)
+
+
+def _outputs_respelled(text: str) -> str | None:
+    """The outputs of a query alone, whose sources DuckDB cannot read, such as a table's past."""
+    items = [item for item in _items(text, "duckdb") if item]
+    if not items:
+        return None
+    return SPELLING.respell(f"SELECT {text[items[0][0].start : items[-1][-1].end + 1]}")
 
 
 def _name_of_item(said: str, item: Sequence[Token]) -> str:

@@ -19,6 +19,7 @@ from gateway.session.executor import Executor
 from gateway.session.function_calls import RoutineSession, run_call
 from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import StatementOutcome
+from gateway.session.own_parameters import TimedSession, own_parameters
 from gateway.session.path_parameters import with_any_path
 from gateway.session.request import StatementRequest
 from gateway.session.session_calls import CallingSession, run_session_calls
@@ -43,7 +44,7 @@ from rewriter.statement import (
 from rewriter.syntax.parsing import Parsed
 
 
-class PreparingSession(CallingSession, Protocol):
+class PreparingSession(CallingSession, TimedSession, Protocol):
     """What of a session is needed to prepare statements and to run them."""
 
     journal: OpenJournal
@@ -226,7 +227,9 @@ def _check_plan(session: PreparingSession, statement: Prepare) -> None:
     parsed = Parsed(statement.statement, statement.text, statement.parameters)
     nothing = {f"{USER_PARAMETER}{place}": None for place in statement.parameters}
     parsed = with_any_path(parsed, nothing, session.journal.capabilities, session.dialect)
-    request = StatementRequest(parsed, nothing, session.settings, session.dialect)
+    request = StatementRequest(
+        parsed, {**own_parameters(session), **nothing}, session.settings, session.dialect
+    )
     try:
         session.executor.plan(transaction, request)
     except PalimpsestError as error:

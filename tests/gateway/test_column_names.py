@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 import gateway
+from gateway.dbapi.connection import Connection
 from tests.support.postgres import Cluster
 
 TABLE = "CREATE TABLE t (x INTEGER, d DATE, s VARCHAR)"
@@ -169,3 +170,25 @@ def test_names_without_an_alias_are_found_as_postgres_finds_them(
             names = [column.name for column in expected.description or ()]
             assert [column[0] for column in got.description or ()] == names, sql
             assert got.fetchall() == expected.fetchall(), sql
+
+
+def test_columns_of_the_past_are_named_as_those_of_now(tmp_path: Path) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path / 'w'}", autocommit=True) as con:
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER)")
+        con.execute("INSERT INTO t VALUES (1, 2)")
+        outputs = "b IS NOT NULL, b NOT IN (1, 2), count(*), max(a) OVER (PARTITION BY b)"
+        past = "t FOR SYSTEM_TIME AS OF"
+        con.execute(f"PREPARE now_ AS SELECT {outputs} FROM {past} now() GROUP BY a, b")
+        con.execute(f"PREPARE then_ AS SELECT {outputs} FROM {past} $1::TIMESTAMPTZ GROUP BY a, b")
+        wanted = _names(con, f"SELECT {outputs} FROM t GROUP BY a, b")
+        assert wanted[0] == "(b IS NOT NULL)"
+        for statement in (
+            f"SELECT {outputs} FROM {past} now() GROUP BY a, b",
+            "EXECUTE now_",
+            "EXECUTE then_('2100-01-01')",
+        ):
+            assert _names(con, statement) == wanted, statement
+
+
+def _names(con: Connection, statement: str) -> list[str]:
+    return [column[0] for column in con.execute(statement).description or ()]
