@@ -50,11 +50,11 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     # What those about privileges share: numbers of roles, objects and columns by name or number.
     "role_of": (
-        ("(u) AS (SELECT any_value(oid) FROM pgc.pg_roles WHERE rolname = u::VARCHAR"
+        ("(u) AS (SELECT any_value(oid) FROM pgc.pg_roles _f WHERE rolname = u::VARCHAR"
         " OR oid::VARCHAR = u::VARCHAR)"),
     ),
     "schema_of": (
-        ("(s) AS (SELECT any_value(oid) FROM pgc.pg_namespace"
+        ("(s) AS (SELECT any_value(oid) FROM pgc.pg_namespace _f"
         " WHERE nspname = pgc_schema_shown(s::VARCHAR)"
         " OR oid::VARCHAR = s::VARCHAR)"),
     ),
@@ -78,7 +78,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         "(o) AS coalesce(TRY_CAST(o::VARCHAR AS UINTEGER), pgc_to_regclass(o::VARCHAR))",
     ),
     "place_of": (
-        ("(o, c) AS (SELECT any_value(attnum) FROM pgc.pg_attribute WHERE attrelid ="
+        ("(o, c) AS (SELECT any_value(attnum) FROM pgc.pg_attribute _f WHERE attrelid ="
         " pgc_relation_of(o) AND (attname = c::VARCHAR OR attnum::VARCHAR = c::VARCHAR))"),
     ),
     "may": (
@@ -110,7 +110,7 @@ MACROS: dict[str, tuple[str, ...]] = {
     "array_lower": ("(a, d) AS CASE WHEN len(a) > 0 THEN 1 END",),
     "array_upper": ("(a, d) AS nullif(len(a), 0)",),
     "col_description": (
-        ("(o, n) AS (SELECT any_value(description) FROM pgc.pg_description"
+        ("(o, n) AS (SELECT any_value(description) FROM pgc.pg_description _f"
         " WHERE objoid = o AND objsubid = n)"),
     ),
     "current_database": ("() AS getvariable('pgc_database')",),
@@ -121,10 +121,10 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     # No name at all is what a statement with a parameter is described with.
     "known_setting": (
-        "(n) AS (SELECT any_value(setting) FROM pgc.pg_settings WHERE lower(name) = lower(n))",
+        "(n) AS (SELECT any_value(setting) FROM pgc.pg_settings _f WHERE lower(name) = lower(n))",
     ),
     "current_setting": (
-        ("(n) AS CASE WHEN n = '' OR EXISTS (SELECT 1 FROM pgc.pg_settings WHERE lower(name) ="
+        ("(n) AS CASE WHEN n = '' OR EXISTS (SELECT 1 FROM pgc.pg_settings _f WHERE lower(name) ="
         " lower(n)) THEN pgc_known_setting(n) WHEN n IS NOT NULL THEN"
         " error('setting \"' || n || '\" does not exist')::VARCHAR END"),
         ("(n, m) AS CASE WHEN m THEN pgc_known_setting(n) WHEN m IS NOT NULL THEN"
@@ -140,7 +140,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHEN o IN (1014, 1015) AND m > 3 THEN replace(shown, '[]', '(' || (m - 4) || ')[]')"
         " WHEN o = 1231 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
         " || ')[]'"
-        " ELSE shown END) FROM pgc.shown_types WHERE oid = o) END"),
+        " ELSE shown END) FROM pgc.shown_types _f WHERE oid = o) END"),
     ),
     "has_any_column_privilege": (
         "(o, p) AS getvariable('pgc_admin') OR pgc_may_relation(getvariable('pgc_user'), o, -1, p)",
@@ -173,9 +173,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     "inet_server_addr": ("() AS NULL::VARCHAR",),
     "inet_server_port": ("() AS NULL::INTEGER",),
     "obj_description": (
-        ("(o) AS (SELECT any_value(description) FROM pgc.pg_description"
+        ("(o) AS (SELECT any_value(description) FROM pgc.pg_description _f"
         " WHERE objoid = o AND objsubid = 0)"),
-        ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_description"
+        ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_description _f"
         " WHERE objoid = o AND objsubid = 0)"),
     ),
     "pg_backend_pid": ("() AS getvariable('pgc_pid')",),
@@ -188,28 +188,28 @@ MACROS: dict[str, tuple[str, ...]] = {
     "getdatabaseencoding": ("() AS 'UTF8'",),
     "pg_client_encoding": ("() AS 'UTF8'",),
     "pg_get_constraintdef": tuple(
-        f"({arguments}) AS (SELECT any_value(definition) FROM pgc.constraint_definitions"  # noqa: S608
+        f"({arguments}) AS (SELECT any_value(definition) FROM pgc.constraint_definitions _f"  # noqa: S608
         " WHERE oid = o)"
         for arguments in ("o", "o, p")
     ),
     "pg_get_expr": ("(e, r) AS e", "(e, r, p) AS e"),
     "pg_get_function_arguments": (
-        "(o) AS (SELECT any_value(arguments) FROM pgc.function_texts WHERE oid = o)",
+        "(o) AS (SELECT any_value(arguments) FROM pgc.function_texts _f WHERE oid = o)",
     ),
     "pg_get_function_identity_arguments": (
-        "(o) AS (SELECT any_value(identity) FROM pgc.function_texts WHERE oid = o)",
+        "(o) AS (SELECT any_value(identity) FROM pgc.function_texts _f WHERE oid = o)",
     ),
     "pg_get_function_sqlbody": ("(o) AS NULL::VARCHAR",),
     "pg_get_function_result": (
-        "(o) AS (SELECT any_value(result) FROM pgc.function_texts WHERE oid = o)",
+        "(o) AS (SELECT any_value(result) FROM pgc.function_texts _f WHERE oid = o)",
     ),
     "pg_get_functiondef": (
-        "(o) AS (SELECT any_value(definition) FROM pgc.function_texts WHERE oid = o)",
+        "(o) AS (SELECT any_value(definition) FROM pgc.function_texts _f WHERE oid = o)",
     ),
     "pg_get_indexdef": (
-        ("(o) AS (SELECT any_value(definition) FROM pgc.index_definitions"
+        ("(o) AS (SELECT any_value(definition) FROM pgc.index_definitions _f"
         " WHERE oid = o AND place = 0)"),
-        ("(o, n, p) AS COALESCE((SELECT any_value(definition) FROM pgc.index_definitions"
+        ("(o, n, p) AS COALESCE((SELECT any_value(definition) FROM pgc.index_definitions _f"
         " WHERE oid = o AND place = n), (SELECT any_value(attname) FROM"
         " pgc.pg_attribute WHERE attrelid = o AND attnum = n))"),
     ),
@@ -217,21 +217,21 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_partkeydef": ("(o) AS NULL::VARCHAR",),
     "pg_get_ruledef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
     "pg_get_serial_sequence": (
-        ("(t, c) AS (SELECT any_value(sequence) FROM pgc.serial_columns WHERE attname = c AND"
+        ("(t, c) AS (SELECT any_value(sequence) FROM pgc.serial_columns _f WHERE attname = c AND"
         " CASE WHEN contains(t, '.') THEN nspname || '.' || relname = pgc_plain_name(t) ELSE"
         " relname = replace(t, '\"', '') AND list_contains(getvariable('pgc_path'), nspname) END)"),
     ),
     # What a cast of such a name to regclass is.
     "sequence_named": (
-        ("(n) AS (SELECT any_value(seqrelid) FROM pgc.serial_columns"
+        ("(n) AS (SELECT any_value(seqrelid) FROM pgc.serial_columns _f"
         " WHERE pgc_plain_name(sequence) = pgc_plain_name(n))"),
     ),
     "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
     "pg_get_userbyid": (
-        "(o) AS (SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = o)",
+        "(o) AS (SELECT any_value(rolname) FROM pgc.pg_roles _f WHERE oid = o)",
     ),
     "pg_get_viewdef": tuple(
-        f"({arguments}) AS (SELECT any_value(definition) FROM pgc.view_definitions"  # noqa: S608
+        f"({arguments}) AS (SELECT any_value(definition) FROM pgc.view_definitions _f"  # noqa: S608
         " WHERE oid = o)"
         for arguments in ("o", "o, p")
     ),
@@ -246,7 +246,7 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHEN 'nulls_first' THEN (indoption[n] & 2) = 2"
         " WHEN 'nulls_last' THEN (indoption[n] & 2) = 0 WHEN 'distance_orderable' THEN false"
         " WHEN 'orderable' THEN true WHEN 'returnable' THEN true WHEN 'search_array' THEN true"
-        " WHEN 'search_nulls' THEN true END) FROM pgc.pg_index WHERE indexrelid ="
+        " WHEN 'search_nulls' THEN true END) FROM pgc.pg_index _f WHERE indexrelid ="
         " pgc_relation_of(o) AND n BETWEEN 1 AND len(indoption))"),
     ),
     "pg_indexes_size": ("(o) AS 0::BIGINT",),
@@ -304,16 +304,17 @@ MACROS: dict[str, tuple[str, ...]] = {
         " list_contains(getvariable('pgc_path'), nspname) THEN '' ELSE"
         " pgc_quote_ident(nspname) || '.' END || relname || middle || CASE WHEN"
         " list_contains(getvariable('pgc_path'), proschema) THEN '' ELSE"
-        " pgc_quote_ident(proschema) || '.' END || proname) FROM pgc.trigger_texts WHERE oid = o)"
+        " pgc_quote_ident(proschema) || '.' END || proname)"
+        " FROM pgc.trigger_texts _f WHERE oid = o)"
         for arguments, plain in (("o", "false"), ("o, p", "p"))
     ),
     "row_security_active": (
         ("(o) AS CASE WHEN pgc_regclass(o::VARCHAR) IS NOT NULL THEN pgc_regclass(o::VARCHAR)"
-        " IN (SELECT oid FROM pgc.secured_rows) END"),
+        " IN (SELECT oid FROM pgc.secured_rows _f) END"),
     ),
     "session_user": ("() AS getvariable('pgc_login')",),
     "shobj_description": (
-        ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_shdescription WHERE objoid = o"
+        ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_shdescription _f WHERE objoid = o"
         " AND classoid = pgc_own_table(c))"),
     ),
     # Words of SQL come before names: char is not "char".
@@ -365,16 +366,16 @@ MACROS: dict[str, tuple[str, ...]] = {
         " pgc_own_name(o), o::VARCHAR)"),
     ),
     "as_regtype": (
-        ("(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types"
+        ("(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types _f"
         " WHERE oid = coalesce(TRY_CAST(o AS UINTEGER), pgc_to_regtype(o::VARCHAR))), o::VARCHAR)"),
     ),
     "as_regnamespace": (
-        ("(o) AS coalesce((SELECT any_value(pgc_quote_ident(nspname)) FROM pgc.pg_namespace"
+        ("(o) AS coalesce((SELECT any_value(pgc_quote_ident(nspname)) FROM pgc.pg_namespace _f"
         " WHERE oid = TRY_CAST(o AS UINTEGER)),"
         " o::VARCHAR)"),
     ),
     "as_regrole": (
-        ("(o) AS coalesce((SELECT any_value(pgc_quote_ident(rolname)) FROM pgc.pg_roles"
+        ("(o) AS coalesce((SELECT any_value(pgc_quote_ident(rolname)) FROM pgc.pg_roles _f"
         " WHERE oid = TRY_CAST(o AS UINTEGER)), o::VARCHAR)"),
     ),
 }  # fmt: skip
