@@ -76,7 +76,8 @@ class Planner:
         scan_info = scan_info_of(statement, seen)
         key = _key(transaction, request)
         find = times.of(statement)
-        text_of = partial(setting_text, settings, catalog=transaction.catalog)
+        catalog = transaction.catalog
+        text_of = partial(setting_text, settings, catalog=catalog, transaction=transaction)
         known = self.cache.cached_plan(key, transaction.catalog, scan_info, find, text_of)
         if known is not None:
             return known.plan

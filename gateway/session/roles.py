@@ -10,7 +10,11 @@ from sqlglot import exp
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
+from journal.transactions.transaction import Transaction
 from rewriter.name_resolution import shown_schema
+
+OF_TRANSACTION = "transaction_read_only"
+"""The setting of the open transaction alone."""
 
 
 class RoleSession(Protocol):
@@ -33,8 +37,19 @@ def acting_user(session: RoleSession) -> str | None:
     return session.user if found is None else found.name
 
 
-def setting_text(settings: Settings, name: str, catalog: CatalogSnapshot) -> str | None:
-    """The value of a setting as SHOW gives it, that of ``role`` by name; raises UNKNOWN_SETTING."""
+def setting_text(
+    settings: Settings,
+    name: str,
+    catalog: CatalogSnapshot,
+    transaction: Transaction | None = None,
+) -> str | None:
+    """The value of a setting as SHOW gives it, that of ``role`` by name; raises UNKNOWN_SETTING.
+
+    ``transaction_read_only`` is about the open transaction, and about the next where none is open.
+    """
+    if name.lower() == OF_TRANSACTION:
+        is_read_only = settings.is_read_only if transaction is None else transaction.read_only
+        return "on" if is_read_only else "off"
     if name.lower() in {"search_path", "schema"}:
         path = settings.search_path if name.lower() == "search_path" else (settings.schema,)
         return ", ".join(shown_schema(each, settings.dialect, catalog) for each in path)

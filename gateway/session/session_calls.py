@@ -153,7 +153,7 @@ def _set_config(session: CallingSession, values: list[Any], local: _LocalSetting
         return None if value is None else str(value)
     if local.before is not None:
         local.before = local.before.with_setting(name, value)
-    return setting_text(session.settings, name, session.catalog)
+    return setting_text(session.settings, name, session.catalog, session.transaction)
 
 
 def _check_message(values: list[Any]) -> None:

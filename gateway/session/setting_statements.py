@@ -13,7 +13,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from gateway.session.executor import Executor
 from gateway.session.outcome import StatementOutcome
-from gateway.session.roles import setting_text, with_role
+from gateway.session.roles import OF_TRANSACTION, setting_text, with_role
 from gateway.session.set_values import after_set
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -26,7 +26,6 @@ from rewriter.statement import Release, Rollback, Savepoint, SetSetting, SqlStat
 from rewriter.syntax.parsing import Parsed
 
 _ALL = "all"
-_OF_TRANSACTION = "transaction_read_only"
 _SHOWN = {"timezone": "TimeZone", "datestyle": "DateStyle", "intervalstyle": "IntervalStyle"}
 """How PostgreSQL's SHOW spells settings whose names are not in lower case."""
 
@@ -217,7 +216,7 @@ def take_read_only(transaction: Transaction, settings: Settings, name: str) -> N
 
     In dialects that undo settings only ``transaction_read_only`` is about the open one.
     """
-    if name.lower() == _OF_TRANSACTION:
+    if name.lower() == OF_TRANSACTION:
         transaction.read_only = settings.is_read_only
     elif settings.is_read_only and not semantics_of(settings.dialect).settings_are_undone:
         transaction.read_only = True
@@ -227,12 +226,11 @@ def show_setting(session: SettingSession, name: str) -> StatementOutcome:
     """SHOW of one setting, or SHOW ALL; raises UNKNOWN_SETTING."""
     check_settable(session)
     settings = session.settings
-    if name.lower() == _OF_TRANSACTION and session.transaction is not None:
-        shown = "on" if session.transaction.read_only else "off"
-        return session.executor.table_outcome("SHOW", pa.table({name: [shown]}))
     if name.lower() != _ALL:
         who = _of_user(session, name.lower())
-        text = setting_text(settings, name, session.catalog) if who is None else who
+        text = who
+        if text is None:
+            text = setting_text(settings, name, session.catalog, session.transaction)
         if semantics_of(settings.dialect).settings_are_undone:
             name = _SHOWN.get(name.lower(), name.lower())
         return session.executor.table_outcome("SHOW", pa.table({name: [text]}))

@@ -249,3 +249,12 @@ def test_what_pools_and_tools_send_is_taken(con: Connection) -> None:
     assert sqlstate(con, "SET server_version_num = 160000") == "22023"
     assert sqlstate(con, "LISTEN channel") == "0A000"
     assert sqlstate(con, "NOTIFY channel, 1") == "42601"
+
+
+def test_a_transaction_says_whether_it_only_reads(con: Connection) -> None:
+    asked = "SELECT current_setting('transaction_read_only')"
+    assert value(con, asked) == "off"
+    con.execute("BEGIN READ ONLY")
+    assert value(con, asked) == value(con, "SHOW transaction_read_only") == "on"
+    con.execute("COMMIT")
+    assert value(con, asked) == "off"

@@ -34,7 +34,7 @@ from gateway.servers.pgwire.types import field_of
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
-from gateway.session.roles import acting_user, setting_text
+from gateway.session.roles import OF_TRANSACTION, acting_user, setting_text
 from gateway.session.session import Session
 from gateway.system_views.own_relations import own_relations
 from gateway.system_views.system import SUPPLIED_COLUMNS
@@ -93,7 +93,7 @@ class CatalogReader:
         self._database = database
         self._lock = threading.Lock()
         self._engine: PgCatalogDatabase | None = None
-        self._seen: tuple[CatalogSnapshot, Settings] | None = None
+        self._seen: tuple[CatalogSnapshot, tuple[Settings, str | None]] | None = None
 
     def run(self, query: exp.Expr, values: Sequence[Any], *, acts: bool = True) -> StatementOutcome:
         """The rows of a statement; raises NOT_SUPPORTED for one that the engine cannot answer.
@@ -148,7 +148,7 @@ class CatalogReader:
         session = self._session
         catalog = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
         catalog = replace(catalog, database=self._database_name())
-        seen = (session.catalog, session.settings)
+        seen = (session.catalog, (session.settings, self._shown_setting(OF_TRANSACTION)))
         if self._engine is not None and self._seen is not None:
             if self._seen[0] is seen[0] and self._seen[1] == seen[1]:
                 return self._engine
@@ -213,11 +213,15 @@ class CatalogReader:
         known = {name: (value, about) for name, value, about in self._session.settings.rows()}
         known["server_version"] = (self._version.split()[1], "version of the dialect")
         known["server_version_num"] = (f"{int(float(self._version.split()[1]))}0000", "as a number")
-        path = setting_text(self._session.settings, "search_path", self._session.catalog)
-        known["search_path"] = (path, "schemas")
+        known["search_path"] = (self._shown_setting("search_path"), "schemas")
+        known[OF_TRANSACTION] = (self._shown_setting(OF_TRANSACTION), "of the open transaction")
         known["application_name"] = known["application"]
         known |= _FIXED
         return [(name, value, about) for name, (value, about) in known.items()]
+
+    def _shown_setting(self, name: str) -> str | None:
+        session = self._session
+        return setting_text(session.settings, name, session.catalog, session.transaction)
 
     def _path(self, catalog: CatalogSnapshot) -> list[str]:
         """The schemas of ``search_path`` that are there, as clients read their names."""
