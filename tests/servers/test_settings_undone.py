@@ -180,6 +180,8 @@ def test_a_reset_goes_back_to_what_the_client_began_with(
             con.execute("CREATE SCHEMA IF NOT EXISTS undone_s")
             told = [con.execute("SHOW application_name").fetchone()]
         found.append((_outcomes(given, sequence), told))
+        with psycopg.connect(where, autocommit=True) as con:
+            con.execute("DROP SCHEMA undone_s")
     assert found[0] == found[1]
 
 

@@ -113,6 +113,7 @@ UNTRACED = frozenset(
         "generated numbers after explicit ones",
         "trailing blanks beyond the length",
         "digits of avg, stddev, variance and quotients",
+        "sums of REAL",
         "texts of jsonb",
         "hours that a zone repeats",
         "digits of seconds",
