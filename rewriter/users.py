@@ -5,6 +5,8 @@ Pure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -14,7 +16,7 @@ from journal.model.trees import Nodes
 from journal.sql.clock import name_moments
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
-from rewriter.dialect_semantics import VARIABLE
+from rewriter.dialect_semantics import DIALECTS, VARIABLE
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of, shown_schema
 
 _CURRENT_SETTING = "current_setting"
@@ -41,24 +43,34 @@ def name_schema(nodes: Nodes, context: RewriteContext) -> None:
         is_there = fold(name) in {*context.catalog.schemas, *SYSTEM_SCHEMAS, *OWN_SCHEMAS}
         shown = shown_schema(name, context.dialect, context.catalog)
         call.replace(exp.Literal.string(shown) if is_there else cast(exp.Null(), "VARCHAR"))
-    if context.dialect == "duckdb":
-        for listed in nodes.all(exp.CurrentSchemas):
-            _name_schemas(listed, context)
+    path_of = _PATHS.get(DIALECTS.get(context.dialect, ""))
+    for listed in nodes.all(exp.CurrentSchemas):
+        if path_of is not None and isinstance(listed.this, exp.Boolean):
+            names = path_of(context, whole=bool(listed.this.this))
+            values = [exp.Literal.string(name) for name in names]
+            listed.replace(cast(exp.Array(expressions=values), "VARCHAR[]"))
 
 
-def _name_schemas(call: exp.CurrentSchemas, context: RewriteContext) -> None:
-    """DuckDB's list of the schemas that names are looked up in; those of the engine with true.
+def _path_of_duckdb(context: RewriteContext, *, whole: bool) -> Sequence[str]:
+    """DuckDB's list of the schemas that names are looked up in; those of the engine with ``whole``.
 
     One that was not set is no part of it.
     """
     path = context.path or (context.session_schema or context.default_schema,)
     is_said = context.query_settings.sets_path or path != (context.catalog.home,)
     said = path if is_said else ()
-    whole = (DEFAULT_SCHEMA, *said, DEFAULT_SCHEMA, DEFAULT_SCHEMA, "pg_catalog")
-    if isinstance(call.this, exp.Boolean):
-        names = whole if call.this.this else said
-        values = [exp.Literal.string(name) for name in names]
-        call.replace(cast(exp.Array(expressions=values), "VARCHAR[]"))
+    return (DEFAULT_SCHEMA, *said, DEFAULT_SCHEMA, DEFAULT_SCHEMA, "pg_catalog") if whole else said
+
+
+def _path_of_postgres(context: RewriteContext, *, whole: bool) -> Sequence[str]:
+    """PostgreSQL's list: the schemas of the path that are there; ``pg_catalog`` with ``whole``."""
+    path = context.path or (context.session_schema or context.default_schema,)
+    there = {*context.catalog.schemas, *SYSTEM_SCHEMAS, *OWN_SCHEMAS}
+    said = [shown_schema(n, context.dialect, context.catalog) for n in path if fold(n) in there]
+    return ["pg_catalog", *said] if whole and "pg_catalog" not in said else said
+
+
+_PATHS = {"duckdb": _path_of_duckdb, "postgres": _path_of_postgres}
 
 
 def name_settings(nodes: Nodes, context: RewriteContext) -> bool:

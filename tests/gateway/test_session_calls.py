@@ -131,6 +131,8 @@ def test_clients_read_public_for_the_home_schema(con: Connection) -> None:
     assert value(con, "SELECT current_schema()") == "public"
     assert value(con, "SELECT current_setting('search_path')") == "public"
     assert value(con, "SHOW search_path") == "public"
+    assert value(con, "SELECT current_schemas(false)") == ["public"]
+    assert value(con, "SELECT pg_catalog.current_schemas(true)") == ["pg_catalog", "public"]
     listed = "SELECT table_name FROM information_schema.tables WHERE table_schema"
     assert value(con, f"{listed} = current_schema()") == "t"
     assert value(con, "SELECT schema FROM system.tables") == "main"
